@@ -383,7 +383,7 @@ REFUSED = {
         _changed("acc += A[row * K + k] *", "acc += 1.0f + A[row * K + k] -"),
         "more than a factor",
     ),
-    "ends early": (_changed("col]; }", "col]; if (acc > 9.0f) break; }"), "adds no product"),
+    "ends early": (_changed("col]; }", "col]; if (acc > 9.0f) break; }"), "is no condition of all"),
     "the counter is used behind": (
         _changed(
             "float acc = 0.0f;\n    for (int k = 0;", "float acc = 0.0f;\n    int k;\n    for (k = 0;"
@@ -404,7 +404,7 @@ REFUSED = {
     "the lane of a warp": (_changed("] = acc;", "] = acc + gridDim.x;"), "several outputs"),
     "a flat index with another end": (
         SPELLINGS["a flat index"].replace("idx < M * N", "idx < M * K"),
-        "does not move with one axis",
+        "no check of its bounds",
     ),
     "a flat index taken apart twice": (
         SPELLINGS["a flat index"].replace("idx % N", "idx % M"),
@@ -412,7 +412,7 @@ REFUSED = {
     ),
     "a flat index with rows of another length": (
         SPELLINGS["a flat index"].replace("idx / N, col = idx % N", "idx / (N + 1), col = idx % (N + 1)"),
-        "does not move with one axis",
+        "no check of its bounds",
     ),
 }
 """By what is wrong with it, with a part of the reason."""

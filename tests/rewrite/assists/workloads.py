@@ -635,6 +635,12 @@ WORKLOADS = {
                  "share: output float32 [B, H, 40]", "score: input float32 [B, H, 40]", "bias: input float32 [H]",
                  "batch: int32 = B", "heads: int32 = H"),
     ),
+    "filtered_signals": (
+        workload("filtered_signals", "B = [2]\nI = [1, 3]\nO = [5]\nL = [9]\nT = [4, 1]\nG = [2]",
+                 'grid = ["ceil_div(B * O * L, 128)"]\nblock = [128]', "signal: input float32 [B, I, L]",
+                 "filter: input float32 [O, I, T]", "out: output float32 [B, L, O]", "batch: int32 = B",
+                 "inputs: int32 = I", "outputs: int32 = O", "length: int32 = L", "taps: int32 = T", "gap: int32 = G"),
+    ),
     "norms_by_auto": (
         workload("norms_by_auto", "N = [1, 70]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "y: output float32 [N]", "x: input float32 [N, C]", "rows: int32 = N", "width: int32 = C"),

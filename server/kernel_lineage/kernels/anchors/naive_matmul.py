@@ -48,7 +48,9 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             continue
         total = _sum(unit, loop)
         if total:
-            names = {"a": first.root, "b": second.root, "K": _length(loop), "k": loop.counter, "sum": total}
+            around = [loops[at] for r in first.loops if (at := model.loops[r].at) in loops]
+            length = " * ".join(map(_length, around))
+            names = {"a": first.root, "b": second.root, "K": length, "k": loop.counter, "sum": total}
             yield matched(loop.node, f"{first.root} times {second.root}, straight from global memory", names)
             return
 

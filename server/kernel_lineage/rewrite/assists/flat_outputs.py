@@ -8,7 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernel_gate.expr.polynomials import Monomial, Polynomial, normal, polynomial, term_of
-from kernel_gate.expr.terms import TRUTHS, Op, Term, Var, add, less, mul, rebuilt, substituted, variables
+from kernel_gate.expr.terms import (
+    TRUTHS,
+    Num,
+    Op,
+    Term,
+    Var,
+    add,
+    less,
+    mul,
+    rebuilt,
+    sub,
+    substituted,
+    variables,
+)
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -28,11 +41,14 @@ class FlatOutputs:
     layers: Term
     place: Mapping[str, Var]
     """`x` for an output's column, `y` for its row, `z` for its layer."""
+    within: tuple[Term, ...] = ()
+    """Lengths of which the columns are a multiple, and into which they are taken apart as well: the columns of an image
+    are its pixels, of so many in each of its lines.
+    """
 
     def over_places(self, term: Term, flat: Var) -> Term:
         """A term over the index `flat`, over an output's column, row and layer instead."""
-        split = self._split(substituted(term, {flat.name: _FLAT}))
-        return split if isinstance(split, Op) and split.name in TRUTHS else normal(split)
+        return _normal(self._split(substituted(term, {flat.name: _FLAT})))
 
     def _split(self, term: Term) -> Term:
         x, y, z = (self.place[axis] for axis in "xyz")
@@ -44,13 +60,18 @@ class FlatOutputs:
             (high, self.rows, z, y),
             (low, self.columns, y, x),
         ]
+        for length in self.within:
+            lines = term_of(_divided(polynomial(self.columns), polynomial(length)) or {})
+            line, at = Op("//", (x, length)), Op("%", (x, length))
+            along = add(mul(high, lines), line)
+            taken_apart += [(_FLAT, length, along, at), (along, lines, high, line)]
         match term:
             case Op("<", (a, b)) if a == _FLAT and polynomial(b) == polynomial(mul(self.layers, plane)):
                 return rebuilt("and", (less(x, self.columns), less(y, self.rows)))
             case Op(name, args):
                 parts = tuple(self._split(a) if a != _FLAT else a for a in args)
                 for whole, by, quotient, rest in taken_apart if name in (*_QUOTIENTS, *_REMAINDERS) else ():
-                    if parts[0] == whole and polynomial(parts[1]) == polynomial(by):
+                    if polynomial(parts[0]) == polynomial(whole) and polynomial(parts[1]) == polynomial(by):
                         return quotient if name in _QUOTIENTS else rest
                 return rebuilt(name, tuple(self._split(p) if p == _FLAT else p for p in parts))
         return add(mul(high, self.columns), x) if term == _FLAT else term
@@ -74,32 +95,60 @@ def at_launch(kernel: Kernel, launch: Launch, counts: Mapping[str, Term]) -> dic
 
 def flat_outputs(
     kernel: Kernel, model: Model, terms: list[Term], flat: Var, place: Mapping[str, Var]
-) -> FlatOutputs | None:
-    """How the outputs of a kernel are counted by `flat`, which its `terms` are over; None where they are not."""
+) -> Iterator[FlatOutputs]:
+    """How outputs of a kernel may be counted by `flat`, which its `terms` are over, the shortest rows first."""
     fixed = {p.name for p in kernel.parameters if not p.pointer} | named_sizes(kernel)
     fixed -= set(model.unknowns)
     parts = [part for term in terms for part in _parts(term) if set(variables(part.args[-1])) <= fixed]
     divided = [p for p in parts if p.name in (*_QUOTIENTS, *_REMAINDERS)]
     by = sorted(
-        {p.args[1] for p in divided if p.args[0] == flat or _is_part(p.args[0], _REMAINDERS, flat)},
+        {normal(p.args[1]) for p in divided if p.args[0] == flat or _is_part(p.args[0], _REMAINDERS, flat)},
         key=lambda t: len(list(variables(t))),
     )
     ends = [p.args[1] for p in parts if p.name == "<" and p.args[0] == flat]
-    for columns in by[:1]:
-        quotients = [Op(name, (flat, columns)) for name in _QUOTIENTS]
-        above = {p.args[1] for p in divided if p.args[0] in quotients}
-        above |= {
-            term_of(q) for t in by[1:] if (q := _divided(polynomial(t), polynomial(columns))) is not None
+    for place_of, columns in enumerate(by):
+        above = {
+            normal(p.args[1])
+            for p in divided
+            if _is_part(p.args[0], _QUOTIENTS, flat)
+            and isinstance(p.args[0], Op)
+            and normal(p.args[0].args[1]) == columns
         }
+        above |= {
+            term_of(q)
+            for t in by[place_of + 1 :]
+            if (q := _divided(polynomial(t), polynomial(columns))) is not None
+        }
+        within = tuple(t for t in by[:place_of] if _divided(polynomial(columns), polynomial(t)) is not None)
         for end in ends:
             rest = _divided(polynomial(end), polynomial(columns))
             if rest is None or len(above) > 1:
                 continue
-            rows = above.pop() if above else term_of(rest)
+            rows = next(iter(above)) if above else term_of(rest)
             layers = _divided(rest, polynomial(rows))
             if layers is not None:
-                return FlatOutputs(columns, rows, term_of(layers), place)
-    return None
+                yield FlatOutputs(columns, rows, term_of(layers), place, within)
+                break
+
+
+def without_remainders(term: Term, of: Var) -> Term:
+    """A term without remainders of a variable by numbers: `d // 9 * 9 + d // 3 % 3 * 3 + d % 3` is `d`."""
+    if not isinstance(term, Op):
+        return term
+    args = tuple(without_remainders(a, of) for a in term.args)
+    match term.name, args:
+        case "%", (what, Num() as by) if of.name in variables(what):
+            return sub(what, mul(without_remainders(Op("//", (what, by)), of), by))
+        case "//", (Op("//", (what, Num(one))), Num(other)) if one > 0 and other > 0:
+            return Op("//", (what, Num(one * other)))
+    return rebuilt(term.name, args)
+
+
+def _normal(term: Term) -> Term:
+    """A term whose sums are normal, and those that it compares."""
+    if isinstance(term, Op) and term.name in TRUTHS:
+        return rebuilt(term.name, tuple(map(_normal, term.args)))
+    return normal(term)
 
 
 def _is_part(term: Term, names: tuple[str, ...], flat: Var) -> bool:

@@ -36,6 +36,8 @@ from kernel_lineage.rewrite.candidate import Edit
 
 _THREAD = frozenset({"threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "blockDim.x", "blockDim.y"})
 _HIDDEN = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|warpSize|__sync|__shfl|\basm\b")
+_WIDE = re.compile(r"long|size_t|64")
+"""Types whose values a product of 32 bits may not hold."""
 _NEVER = re.compile(r"gridDim|warpSize|__shared__|\bgoto\b|\basm\b|\bstatic\b")
 
 
@@ -49,9 +51,15 @@ def outputs_of(
 ) -> list[str]:
     """The lines of the work for one output.
 
-    `names` says how the output's place along each axis is written, `value` its sum of products.
+    `names` says how the output's place along each axis is written, `value` its sum of products; "" leaves the loop as it
+    is.
     """
     body = _body(kernel, syntax, total.loop)
+    if not value:
+        if total.moved:
+            raise Refusal(f"`{min(total.moved)}` is moved on by the loop, and would be for each output")
+        places = _places(body, None, product.model, product.placed, names, flat=product.flat is not None)
+        return _lines(kernel, body, [*_returns(body, None), *places])
     edits = _returns(body, total.loop)
     behind = [n for n in descendants(body) if n.type == "identifier" and n.start_byte >= total.loop.end_byte]
     inside = {name for d in _declarations(total.loop) for name, *_ in declarators(d)}
@@ -146,6 +154,7 @@ def _places(
     spelling = {PLACES[axis].name: text for axis, text in names.items()}
     edits: dict[tuple[int, int], Edit] = {}
     dropped: set[str] = set()
+    wide = False
     waiting = [n for n in descendants(body) if n.type == "field_expression" and _squeezed(n) in _THREAD]
     while waiting:
         node = waiting.pop(0)
@@ -158,12 +167,14 @@ def _places(
             smallest = _smallest(node, body, model, placing)
         if smallest is not None:
             whole, term = smallest
-            edits[whole.start_byte, whole.end_byte] = replace_node(whole, in_brackets(c_text(term, spelling)))
+            text = in_brackets(c_text(term, spelling, wide=wide))
+            edits[whole.start_byte, whole.end_byte] = replace_node(whole, text)
             continue
         if declared is None:
             raise Refusal(
                 f"`{text_of(node)}` in line {node.start_point.row + 1} tells more than the place of an output"
             )
+        wide = wide or (flat and _WIDE.search(text_of(declared[0].child_by_field_name("type"))) is not None)
         for name in declared[1] - dropped:
             dropped.add(name)
             waiting += [n for n in uses_of(body, name) if not contains(declared[0], n)]

@@ -23,8 +23,9 @@ from kernel_lineage.kernels.cuda_forms import (
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import descendants, statements_of
+from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
+from kernel_lineage.rewrite.assists.loop_nests import statements_of_round
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.products import Beside, Operand, Product
 from kernel_lineage.rewrite.assists.template_types import plain_type, pointee_of
@@ -108,7 +109,7 @@ def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProduct
     }
     moved = frozenset(name for name in changed_in(syntax, loop) & pointers)
     added: list[tuple[str, Node]] = []
-    for statement in statements_of(body):
+    for statement in statements_of_round(body, [product.first.access.at, product.second.access.at]):
         if statement.type == "declaration":
             for name, value, sizes, _ in declarators(statement):
                 if value is None or sizes:

@@ -31,6 +31,22 @@ class ProductTask:
         taken = set(WORD.findall(data_of(self.kernel).decode("utf-8", "replace")))
         return {name: fresh_name(name, taken) for name in wanted.split()}
 
+    def work(self, place: tuple[str, str], value: str) -> list[str]:
+        """The lines of the work for one output: `place` are the names of its row and column, `value` is its sum of
+        products; "" works it out as the kernel did.
+        """
+        written = dict(zip(self._axes, place, strict=True))
+        outputs = outputs_of(self.kernel, self.syntax, self.product, self.total, written, value)
+        flat = self.product.flat
+        ended = (
+            {"x": c_text(flat.columns), "y": c_text(flat.rows)} if flat is not None else self.product.counted
+        )
+        return [*(f"if ({written[axis]} >= {count}) continue;" for axis, count in ended.items()), *outputs]
+
+    @property
+    def _axes(self) -> tuple[str, str]:
+        return self.product.first.axis, self.product.second.axis
+
     def edits(
         self,
         place: tuple[str, str],
@@ -41,19 +57,12 @@ class ProductTask:
     ) -> list[Edit]:
         """The kernel's new body, and launches of a block for each tile of outputs.
 
-        `place` are the names of an output's row and column, `value` is its sum of products, `tile` counts rows and
-        columns; `code` makes the body's lines of the lines that do an output's work.
+        `place` and `value` as `work` takes them, `tile` counts rows and columns; `code` makes the body's lines of the
+        lines that do an output's work.
         """
-        axes = self.product.first.axis, self.product.second.axis
-        written = dict(zip(axes, place, strict=True))
-        outputs = outputs_of(self.kernel, self.syntax, self.product, self.total, written, value)
-        flat = self.product.flat
-        ended = (
-            {"x": c_text(flat.columns), "y": c_text(flat.rows)} if flat is not None else self.product.counted
-        )
-        ends = [f"if ({written[axis]} >= {count}) continue;" for axis, count in ended.items()]
-        launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), blocks, flat)
-        return [*launches, with_body(self.kernel, self.syntax, code([*ends, *outputs]))]
+        tiles = dict(zip(self._axes, tile, strict=True))
+        launches = tiled_launches(self.kernel, tiles, blocks, self.product.flat)
+        return [*launches, with_body(self.kernel, self.syntax, code(self.work(place, value)))]
 
 
 def task_of(kernel: Kernel) -> ProductTask:

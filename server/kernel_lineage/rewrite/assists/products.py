@@ -14,13 +14,26 @@ from dataclasses import dataclass
 from functools import partial
 
 from kernel_gate.expr.polynomials import Polynomial, coefficient_of, plus, polynomial, term_of, times
-from kernel_gate.expr.terms import Num, Op, Term, Var, less, negation, rebuilt, substituted, variables
+from kernel_gate.expr.terms import (
+    ZERO,
+    Num,
+    Op,
+    Term,
+    Var,
+    less,
+    mul,
+    negation,
+    rebuilt,
+    sub,
+    substituted,
+    variables,
+)
 from kernel_lineage.code.model import Access, Loop, Model
 from kernel_lineage.kernels.anchors.naive_matmul import factors_among
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
-from kernel_lineage.rewrite.assists.flat_outputs import FlatOutputs, flat_outputs
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.flat_outputs import FlatOutputs, flat_outputs, without_remainders
+from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.named_sizes import by_names, named_sizes
 from kernel_lineage.rewrite.launch_site import parameter_of_count
 
@@ -28,6 +41,8 @@ PLACES = {"x": Var("place along x"), "y": Var("place along y")}
 """A thread's number along each axis of the whole grid."""
 DEPTH = Var("round of the product")
 """The round of the loop, from 0."""
+_SCALAR = 4
+"""Bytes of elements that are copied one by one."""
 Placing = Callable[[Term], Term]
 """Writes a term over `PLACES`, where it says nothing else of the thread."""
 
@@ -48,11 +63,13 @@ class Operand:
     """Where it begins: the same for all threads of a block."""
     bounds: tuple[Term, ...]
     """What holds where it is read, over `PLACES[axis]` and `DEPTH`."""
+    uneven: Term | None = None
+    """The element's number, where that does not go on evenly; `outer`, `inner` and `base` are nothing then."""
 
     @property
     def address(self) -> Term:
         """The element's number over `PLACES[axis]` and `DEPTH`."""
-        return term_of(
+        return self.uneven or term_of(
             plus(
                 polynomial(self.base),
                 plus(
@@ -122,7 +139,18 @@ def _product(kernel: Kernel, model: Model) -> Product:
     if loop.parents or any(loops[0] in other.parents for other in model.loops.values()):
         raise Refusal("the loop of the product stands within another loop, or holds one")
     extents = block_extents_of(kernel)
-    flat = _flat(kernel, model, extents)
+    flats: list[FlatOutputs | None] = [*_flat(kernel, model, extents)]
+    made = [attempt(partial(_read, kernel, model, loop, extents, flat)) for flat in flats or [None]]
+    products = [one for one in made if not isinstance(one, Refusal)]
+    if isinstance(made[0], Refusal) and not products:
+        raise made[0]
+    return products[0]
+
+
+def _read(
+    kernel: Kernel, model: Model, loop: Loop, extents: Mapping[str, Term], flat: FlatOutputs | None
+) -> Product:
+    """The product of a loop, where outputs are counted as `flat` says. Refused where it is none."""
     place = _placing(extents) if flat is None else partial(_over_places, flat, extents)
     rounds = _rounds(loop, place)
     if rounds is None:
@@ -147,14 +175,14 @@ def _product(kernel: Kernel, model: Model) -> Product:
     return Product(model, loop, rounds, first, second, place, counted, flat, beside)
 
 
-def _flat(kernel: Kernel, model: Model, extents: Mapping[str, Term]) -> FlatOutputs | None:
-    """How outputs are counted by one flat index along x; None where a kernel has a place along y, too."""
+def _flat(kernel: Kernel, model: Model, extents: Mapping[str, Term]) -> list[FlatOutputs]:
+    """How outputs may be counted by one flat index along x; in no way where a kernel has a place along y, too."""
     offsets = [a.offset for a in model.accesses if a.offset is not None]
     terms = [placed(t, extents) for t in (*offsets, *(c for a in model.accesses for c in a.path))]
     along_others = {"threadIdx.y", "blockIdx.y", "blockIdx.z", PLACES["y"].name}
     if along_others & {n for t in terms for n in variables(t)}:
-        return None
-    return flat_outputs(kernel, model, terms, PLACES["x"], {**PLACES, "z": Var("blockIdx.z")})
+        return []
+    return list(flat_outputs(kernel, model, terms, PLACES["x"], {**PLACES, "z": Var("blockIdx.z")}))
 
 
 def _over_places(flat: FlatOutputs, extents: Mapping[str, Term], term: Term) -> Term:
@@ -260,7 +288,7 @@ def _elements(kernel: Kernel, access: Access, loop: Loop, placing: Placing) -> t
     text = access.text
     if access.offset is None or access.at is None or access.calls:
         raise Refusal(f"where `{text}` lies is not known{': ' + access.reason if access.reason else ''}")
-    offset = substituted(placing(access.offset), {loop.round: DEPTH})
+    offset = without_remainders(substituted(placing(access.offset), {loop.round: DEPTH}), DEPTH)
     strange = _strange(kernel, offset)
     if strange:
         raise Refusal(f"where `{text}` lies depends on {strange}")
@@ -290,7 +318,12 @@ def _operand(
     moved = coefficient_of(elements, PLACES[axes[0]]) if len(axes) == 1 else None
     stepped = coefficient_of(moved[1], DEPTH) if moved is not None else None
     if moved is None or stepped is None or set(variables(term_of(moved[0]))) & {DEPTH.name}:
-        raise Refusal(f"`{text}` does not move with one axis of the grid and, evenly, with the loop")
+        whole = term_of(elements)
+        # Narrow elements are for tensor cores, whose tiles are copied in pieces.
+        if len(axes) != 1 or DEPTH.name not in variables(whole) or access.nbytes < _SCALAR:
+            raise Refusal(f"`{text}` does not move with one axis of the grid and, evenly, with the loop")
+        bounds = _bounds(kernel, model, access, loop, placing, counted, axes[0])
+        return Operand(access.root, access, axes[0], ZERO, ZERO, ZERO, bounds, whole)
     if not stepped[0]:
         raise Refusal(f"`{text}` is the same in every round")
     bounds = _bounds(kernel, model, access, loop, placing, counted, axes[0])

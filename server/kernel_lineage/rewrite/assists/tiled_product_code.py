@@ -72,7 +72,7 @@ def _is_comparison(text: str) -> bool:
 
 NAMES = (
     "first_tile second_tile first second thread row_0 column_0 depth_0 sums row_at column_at i j d n e p copy ahead to "
-    "tile from step"
+    "tile from step again"
 )
 
 
@@ -82,9 +82,18 @@ def is_copied(total: SumOfProducts) -> bool:
 
 
 def tiled_code(
-    product: Product, total: SumOfProducts, tile: Tile, n: Mapping[str, str], outputs: list[str]
+    product: Product,
+    total: SumOfProducts,
+    tile: Tile,
+    n: Mapping[str, str],
+    outputs: list[str],
+    exactly: list[str] | None = None,
 ) -> list[str]:
-    """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output."""
+    """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output.
+
+    `exactly` is the same without tiles, where these have zeros for what a condition leaves out: by such a zero, what is
+    infinite or no number makes a sum no number.
+    """
     kind, rows, columns, depth = total.type, tile.rows, tile.columns, tile.depth
     vector = 16 // _size(kind)
     across, down = product.second.axis, product.first.axis
@@ -95,6 +104,27 @@ def tiled_code(
     copied = is_copied(total)
     held = ("[2]", f"[{n['tile']}]") if copied else ("", "")
     places = ((n["first_tile"] + held[1], own_row), (n["second_tile"] + held[1], own_column))
+    again, number = n["again"], f"({i} * {tile.wide} + {j})"
+    value = f"{sums}[{i}][{j}]"
+    left_over = (
+        [f"if ({value} != {value}) {{", f"    {again} |= 1ull << {number};", "    continue;", "}"]
+        if exactly
+        else []
+    )
+
+    def each(unrolled: str, work: list[str]) -> list[str]:
+        return [
+            unrolled,
+            f"for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
+            f"    {unrolled}",
+            f"    for (int {j} = 0; {j} < {tile.wide}; {j}++) {{",
+            f"        const int {n['row_at']} = {n['row_0']} + {own_row};",
+            f"        const int {n['column_at']} = {n['column_0']} + {own_column};",
+            *(f"        {line}" if line else "" for line in work),
+            "    }",
+            "}",
+        ]
+
     return [
         f"// A block computes {rows} x {columns} outputs, a thread {tile.high} x {tile.wide} of them.",
         f"__shared__ __align__(16) {kind} {n['first_tile']}{held[0]}[{depth}][{rows + vector}];",
@@ -105,15 +135,13 @@ def tiled_code(
         *(_copied_ahead if copied else _one_by_one)(
             product, total, tile, n, _multiplied(total, tile, n, places)
         ),
-        "#pragma unroll",
-        f"for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
-        "    #pragma unroll",
-        f"    for (int {j} = 0; {j} < {tile.wide}; {j}++) {{",
-        f"        const int {n['row_at']} = {n['row_0']} + {own_row};",
-        f"        const int {n['column_at']} = {n['column_0']} + {own_column};",
-        *(f"        {line}" if line else "" for line in outputs),
-        "    }",
-        "}",
+        *([f"unsigned long long {again} = 0;"] if exactly else []),
+        *each("#pragma unroll", [*left_over, *outputs]),
+        *(
+            each("#pragma unroll 1", [f"if (!({again} >> {number} & 1)) continue;", *exactly])
+            if exactly
+            else []
+        ),
     ]
 
 
@@ -210,13 +238,16 @@ def _copied(
         first, moved, stride = (f"{thread} % {extent}", f"{thread} / {extent}"), d, operand.inner
         at = f"[{first[1]} + {n['n']} * {apart}][{first[0]}]"
     step = c_text(term_of(times(polynomial(stride), {(): apart})), wide=True)
+    begin = f"const {kind}* {n['from']} = &{element_of(operand, Var(p), Var(d))};"
+    again = operand.uneven is not None
     may = condition_of(operand, [(Var(p), Var(d))], product.rounds)
     return [
         "    {",
         f"        int {p} = {n[start]} + {first[0]}, {d} = {n['ahead']} + {first[1]};",
-        f"        const {kind}* {n['from']} = &{element_of(operand, Var(p), Var(d))};",
+        *([] if again else [f"        {begin}"]),
         "        #pragma unroll",
         f"        for (int {n['n']} = 0; {n['n']} < {extent * tile.depth // tile.threads}; {n['n']}++) {{",
+        *([f"            {begin}"] if again else []),
         f"            {kind}* {n['step']} = &{n[array]}[{n['to']}]{at};",
         "#if __CUDA_ARCH__ >= 800",
         f'            asm volatile("cp.async.ca.shared.global [%0], [%1], {nbytes}, %2;" ::',
@@ -225,7 +256,9 @@ def _copied(
         "#else",
         f"            *{n['step']} = {may} ? *{n['from']} : 0;",
         "#endif",
-        f"            {moved} += {apart}, {n['from']} += {step};",
+        f"            {moved} += {apart};"
+        if again
+        else f"            {moved} += {apart}, {n['from']} += {step};",
         "        }",
         "    }",
     ]

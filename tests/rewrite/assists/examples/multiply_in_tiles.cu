@@ -105,6 +105,154 @@ void launch(float* c, const float* a, const float* b, int M, int N, int K) {
     dim3 grid((N + block.x - 1) / block.x, (M + block.y - 1) / block.y);
     tiled_product<<<dim3((N + 127) / 128, (M + 127) / 128), 256>>>(c, a, b, M, N, K);
 }
+// --- filtered_signals applies
+// Channels are innermost in the index, and a filter is as wide as the caller says.
+__global__ void filtered_signals(const float* signal, const float* filter, float* out, int batch, int inputs, int outputs,
+                                 int length, int taps, int gap) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= batch * length * outputs) return;
+    const int o = at % outputs;
+    const int t = at / outputs % length;
+    const int b = at / (outputs * length);
+    float sum = 0.0f;
+    for (int c = 0; c < inputs; ++c) {
+        for (int k = 0; k < taps; ++k) {
+            const int from = t - k * gap;
+            if (from < 0) continue;
+            sum += filter[(o * inputs + c) * taps + k] * signal[(b * inputs + c) * length + from];
+        }
+    }
+    out[at] = fmaxf(sum, 0.0f);
+}
+void run(const float* signal, const float* filter, float* out, int batch, int inputs, int outputs, int length, int taps,
+         int gap) {
+    filtered_signals<<<(batch * length * outputs + 127) / 128, 128>>>(signal, filter, out, batch, inputs, outputs, length,
+                                                                     taps, gap);
+}
+// --- filtered_signals becomes
+// Channels are innermost in the index, and a filter is as wide as the caller says.
+__global__ void __launch_bounds__(256, 2) filtered_signals(const float* signal, const float* filter, float* out, int batch, int inputs, int outputs,
+                                 int length, int taps, int gap) {
+    // A block computes 128 x 128 outputs, a thread 8 x 8 of them.
+    __shared__ __align__(16) float first_tile[2][16][132];
+    __shared__ __align__(16) float second_tile[2][16][132];
+    const int thread = threadIdx.x;
+    const int row_0 = blockIdx.y * 128, column_0 = blockIdx.x * 128;
+    float sums[8][8] = {};
+    const auto copy = [&](int ahead, int to) {
+        {
+            int p = row_0 + thread % 128, d = ahead + thread / 128;
+            #pragma unroll
+            for (int n = 0; n < 8; n++) {
+                const float* from_ = &signal[(long long)(d / taps) * gap * taps + (long long)blockIdx.z * inputs * length + (long long)(d / taps) * length + p - (long long)d * gap];
+                float* step_ = &first_tile[to][thread / 128 + n * 2][thread % 128];
+    #if __CUDA_ARCH__ >= 800
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::
+                             "r"((unsigned)__cvta_generic_to_shared(step_)), "l"(from_),
+                             "r"(p < length && 0 <= (d / taps) * gap * taps + p - d * gap && d < (inputs * taps) ? 4 : 0) : "memory");
+    #else
+                *step_ = p < length && 0 <= (d / taps) * gap * taps + p - d * gap && d < (inputs * taps) ? *from_ : 0;
+    #endif
+                d += 2;
+            }
+        }
+        {
+            int p = column_0 + thread / 16, d = ahead + thread % 16;
+            const float* from_ = &filter[(long long)inputs * p * taps + d];
+            #pragma unroll
+            for (int n = 0; n < 8; n++) {
+                float* step_ = &second_tile[to][thread % 16][thread / 16 + n * 16];
+    #if __CUDA_ARCH__ >= 800
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::
+                             "r"((unsigned)__cvta_generic_to_shared(step_)), "l"(from_),
+                             "r"(p < outputs && d < (inputs * taps) ? 4 : 0) : "memory");
+    #else
+                *step_ = p < outputs && d < (inputs * taps) ? *from_ : 0;
+    #endif
+                p += 16, from_ += (long long)inputs * taps * 16;
+            }
+        }
+    };
+    copy(0, 0);
+    for (int depth_0 = 0, tile = 0; depth_0 < (inputs * taps); depth_0 += 16, tile ^= 1) {
+    #if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    #endif
+        __syncthreads();
+        if (depth_0 + 16 < (inputs * taps)) copy(depth_0 + 16, tile ^ 1);
+        #pragma unroll
+        for (int d = 0; d < 16; d++) {
+            float first[8], second[8];
+            #pragma unroll
+            for (int i = 0; i < 8; i++) {
+                first[i] = first_tile[tile][d][thread / 16 * 4 + i / 4 * 64 + i % 4];
+            }
+            #pragma unroll
+            for (int j = 0; j < 8; j++) {
+                second[j] = second_tile[tile][d][thread % 16 * 4 + j / 4 * 64 + j % 4];
+            }
+            #pragma unroll
+            for (int i = 0; i < 8; i++) {
+                #pragma unroll
+                for (int j = 0; j < 8; j++) {
+                    sums[i][j] += first[i] * second[j];
+                }
+            }
+        }
+    }
+    unsigned long long again = 0;
+    #pragma unroll
+    for (int i = 0; i < 8; i++) {
+        #pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const int row_at = row_0 + thread / 16 * 4 + i / 4 * 64 + i % 4;
+            const int column_at = column_0 + thread % 16 * 4 + j / 4 * 64 + j % 4;
+            if (sums[i][j] != sums[i][j]) {
+                again |= 1ull << (i * 8 + j);
+                continue;
+            }
+            if (column_at >= outputs) continue;
+            if (row_at >= length) continue;
+            if ((batch * length * outputs <= blockIdx.z * length * outputs + outputs * row_at + column_at)) continue;
+            const int o = column_at;
+            const int t = row_at;
+            const int b = (blockIdx.z);
+            float sum = 0.0f;
+            sum += sums[i][j];
+            out[(blockIdx.z * length * outputs + outputs * row_at + column_at)] = fmaxf(sum, 0.0f);
+        }
+    }
+    #pragma unroll 1
+    for (int i = 0; i < 8; i++) {
+        #pragma unroll 1
+        for (int j = 0; j < 8; j++) {
+            const int row_at = row_0 + thread / 16 * 4 + i / 4 * 64 + i % 4;
+            const int column_at = column_0 + thread % 16 * 4 + j / 4 * 64 + j % 4;
+            if (!(again >> (i * 8 + j) & 1)) continue;
+            if (column_at >= outputs) continue;
+            if (row_at >= length) continue;
+            if ((batch * length * outputs <= blockIdx.z * length * outputs + outputs * row_at + column_at)) continue;
+            const int o = column_at;
+            const int t = row_at;
+            const int b = (blockIdx.z);
+            float sum = 0.0f;
+            for (int step = 0; step < (inputs * taps); step++) {
+                const int c = step / taps;
+                const int k = step % taps;
+                const int from = t - k * gap;
+                if (from >= 0) {
+                    sum += filter[(o * inputs + c) * taps + k] * signal[(b * inputs + c) * length + from];
+                }
+            }
+            out[(blockIdx.z * length * outputs + outputs * row_at + column_at)] = fmaxf(sum, 0.0f);
+        }
+    }
+}
+void run(const float* signal, const float* filter, float* out, int batch, int inputs, int outputs, int length, int taps,
+         int gap) {
+    filtered_signals<<<dim3((outputs + 127) / 128, (length + 127) / 128, batch), 256>>>(signal, filter, out, batch, inputs, outputs, length,
+                                                                     taps, gap);
+}
 // --- tiled_product refuses: no check of its bounds
 __global__ void tiled_product(float* c, const float* a, const float* b, int M, int N, int K) {
     int row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -538,7 +686,7 @@ __global__ void __launch_bounds__(256, 2) scores_by_index(const float* q, const 
 void run_scores(const float* q, const float* k, float* s, int heads, int T, int D) {
     scores_by_index<<<dim3((T + 127) / 128, (T + 127) / 128, heads), 256>>>(q, k, s, heads, T, D, 0.125f);
 }
-// --- layers_of_products refuses: does not move with one axis of the grid
+// --- layers_of_products refuses: no check of its bounds
 // Rows are counted to M, and layers begin after another number of them.
 __global__ void layers_of_products(const float* A, const float* B, float* C, int layers, int M, int N, int K) {
     int idx = blockIdx.x * blockDim.x + threadIdx.x;
