@@ -222,9 +222,7 @@ class TritonUnit:
 
     def _window_form(self, node: ast.Call, depth: int) -> Linear:
         """A block pointer as the address that it stands for: `base + rows[:, None] * s0 + columns[None, :] * s1`."""
-        arguments = dict(zip(_WINDOW, node.args, strict=False)) | {
-            k.arg: k.value for k in node.keywords if k.arg
-        }
+        arguments = window_of(node)
         strides, offsets = (elements(arguments.get(name)) for name in ("strides", "offsets"))
         form = self.form(arguments["base"], depth + 1) if "base" in arguments else UNIFORM
         axes = ["arange"] if len(strides) == 1 else ["arange0", "arange1"]
@@ -241,6 +239,12 @@ class TritonUnit:
     def stores(self) -> Iterator[TritonCall]:
         """Every `tl.store`."""
         return (c for c in self.called("store") if c.of_language and c.node.args)
+
+
+def window_of(node: ast.Call) -> dict[str, ast.expr]:
+    """The arguments of a `tl.make_block_ptr`, by name."""
+    named = {k.arg: k.value for k in node.keywords if k.arg}
+    return dict(zip(_WINDOW, node.args, strict=False)) | named
 
 
 def _coefficient(factor: ast.expr) -> Coefficient:

@@ -16,6 +16,7 @@ __global__ void scale(float* out, const float* in, int rows, int columns, int2 s
     BODY
 }
 """
+TILE = ["rows % launch.block.x == 0"]
 TRITON = """import triton
 import triton.language as tl
 
@@ -25,6 +26,21 @@ def scale(out, x, rows, columns, TILE: tl.constexpr, STEPS: tl.constexpr):
     at = tl.program_id(0) * TILE + lanes
     BODY
 """
+WINDOW = """first = tl.program_id(0) * TILE
+    p = tl.make_block_ptr(x, (rows, columns), (columns, 1), (first, 0), (TILE, STEPS), (1, 0))
+    """
+ADVANCED = (
+    WINDOW
+    + """for _ in range(0, tl.cdiv(columns, STEPS)):
+        tl.store(out + lanes, tl.load(pCHECK))
+        p = tl.advance(p, (0, STEPS))"""
+)
+BRANCHES = """if STEPS:
+        n = tl.load(x)
+        rows = tl.load(x + 1) - n
+    else:
+        n = tl.program_id(1)
+    """
 
 
 def learned(template, before, after, language, part=("", "")):
@@ -71,6 +87,21 @@ def learned(template, before, after, language, part=("", "")):
             "if (threadIdx.x < columns) out[threadIdx.x] = 1.f;",
             ["columns >= launch.block.x"],
         ),
+        # What is left of the rows, for each block.
+        (
+            "out[threadIdx.x] = 1.f;",
+            "if (threadIdx.x < rows - blockIdx.x * blockDim.x) out[threadIdx.x] = 1.f;",
+            TILE,
+        ),
+        (
+            "for (int i = threadIdx.x; i < 8; i++) out[blockIdx.x * 8 + i] = 1.f;",
+            (
+                "int end = min(8, rows - (int)blockIdx.x * 8);"
+                " for (int i = 0; i < 8; i++) { if (i < end) out[blockIdx.x * 8 + i] = 1.f; }"
+            ),
+            ["rows % 8 == 0"],
+        ),
+        ("copy(out, blockIdx.x * 8 + 8);", "copy(out, min(blockIdx.x * 8 + 8, rows));", ["rows % 8 == 0"]),
         # The code was under such a mask before.
         ("if (at < rows) out[at] = in[at];", "if (at >= rows) return; out[at] = in[at];", []),
         # New code with a mask of its own says nothing of the code before it.
@@ -121,6 +152,50 @@ def test_in_a_device_function_by_what_the_kernel_hands_to_it():
             ),
             ["columns % TILE == 0"],
         ),
+        # The last element of each tile stands for the tile.
+        (
+            "last = tl.program_id(0) * TILE + TILE - 1\n    tl.store(out, tl.load(x + last))",
+            "last = min(tl.program_id(0) * TILE + TILE, rows) - 1\n    tl.store(out, tl.load(x + last))",
+            ["rows % TILE == 0"],
+        ),
+        # What is left of a size, and the smaller of two: lanes count STEPS for the programs.
+        (
+            "tl.store(out + tl.program_id(1) * STEPS + at, 1.0, mask=at < STEPS)",
+            (
+                "left = tl.minimum(STEPS, columns - tl.program_id(1) * STEPS)\n"
+                "    tl.store(out + tl.program_id(1) * STEPS + at, 1.0, mask=at < left)"
+            ),
+            ["columns % STEPS == 0"],
+        ),
+        # A block pointer's axes, each by its own size.
+        (
+            WINDOW + "tl.store(out + lanes, tl.load(p))",
+            WINDOW + "tl.store(out + lanes, tl.load(p, boundary_check=(0, 1)))",
+            ["rows % TILE == 0", "columns >= STEPS"],
+        ),
+        (
+            ADVANCED.replace("CHECK", ""),
+            ADVANCED.replace("CHECK", ", boundary_check=(1,)"),
+            ["columns % STEPS == 0"],
+        ),
+        # A flag's branch whose values come from memory is passed over, and so is the other branch.
+        (
+            BRANCHES + "tl.store(out + n * rows + at, 1.0)",
+            BRANCHES + "tl.store(out + n * rows + at, 1.0, mask=at < rows)",
+            ["rows % TILE == 0"],
+        ),
+        # How often a loop runs need not be read.
+        (
+            "for i in range(0, tl.cdiv(columns, TILE)):\n        tl.atomic_add(out + i * TILE + lanes, 1.0)",
+            (
+                "for i in range(0, tl.cdiv(columns, TILE)):\n"
+                "        tl.atomic_add(out + i * TILE + lanes, 1.0, mask=i * TILE + lanes < columns)"
+            ),
+            ["columns % TILE == 0"],
+        ),
+        # Both sides move, and not with each other.
+        ("tl.store(out + at, 1.0)", "tl.store(out + at, 1.0, mask=at < lanes * rows)", []),
+        ("tl.store(out + at, 1.0)", "tl.store(out + at, 1.0, mask=at < min(at, lanes))", []),
         (
             "tl.store(out + at, 1.0, mask=at < rows)",
             "tl.store(out + at, tl.load(x + at, mask=at < rows), mask=at < rows)",

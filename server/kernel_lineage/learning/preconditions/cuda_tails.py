@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_forms import field_of, inside, operator_of, tex
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.learning.preconditions.fitting import Axes, within
+from kernel_lineage.learning.preconditions.fitting import Axes, masks_of
 from kernel_lineage.learning.preconditions.uses import GuardedUse, Uses
 
 _THREADS = {f"threadIdx.{axis}": Var(f"blockDim.{axis}") for axis in "xyz"}
@@ -29,7 +29,8 @@ def uses(kernel: Kernel) -> dict[str, Uses]:
     for unit in syntax.units if syntax is not None else ():
         touched = list(_touched(unit))
         guarded = tuple(_guarded(syntax, unit, touched)) if syntax is not None else ()
-        of_units[unit.name] = Uses(Counter(name for name, _ in touched), guarded)
+        values = map(_value, (*unit.of("binary_expression"), *unit.of("identifier")))
+        of_units[unit.name] = Uses(Counter((*(name for name, _ in touched), *values)), guarded)
     return of_units
 
 
@@ -52,11 +53,24 @@ def _guarded(syntax: CudaSyntax, unit: Unit, touched: list[tuple[str, int]]) -> 
             sides = [_term(unit, field_of(node, side), handed) for side in ("left", "right")]
             if sides[0] is None or sides[1] is None:
                 continue
-            mask = within(operator, sides[0], sides[1], axes)
-            spans = list(_spans(unit, node, mask[1])) if mask is not None else ()
-            for name, at in touched:
-                if mask is not None and any(start <= at < end for start, end in spans):
-                    yield GuardedUse(mask[0], name, node.start_point[0] + 1)
+            for mask in masks_of(operator, sides[0], sides[1], axes):
+                spans = list(_spans(unit, node, mask.inside))
+                for name, at in touched:
+                    if any(start <= at < end for start, end in spans):
+                        yield GuardedUse(mask.condition, name, node.start_point[0] + 1)
+    for call in unit.calls:
+        if call.name not in ("min", "umin") or len(call.arguments) != 2:
+            continue
+        for value, most in (call.arguments, call.arguments[::-1]):
+            terms = _term(unit, value, handed), _term(unit, most, handed)
+            if terms[0] is not None and terms[1] is not None:
+                for mask in masks_of("<=", terms[0], terms[1], axes):
+                    if mask.inside:
+                        yield GuardedUse(mask.condition, _value(value), call.node.start_point[0] + 1)
+
+
+def _value(node: Node) -> str:
+    return f"value {''.join(text_of(node).split())}"
 
 
 def _term(unit: Unit, node: Node | None, handed: dict[str, Term]) -> Term | None:

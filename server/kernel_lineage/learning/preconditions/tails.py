@@ -11,11 +11,11 @@ from kernel_lineage.learning.preconditions.changes import CodeChange, Preconditi
 from kernel_lineage.learning.preconditions.uses import Uses
 from kernel_lineage.learning.preconditions.wording import is_said
 
-_MASKS = re.compile(r"(?<![<>-])[<>]=?(?![<>])|\bmask\b|\bwhere\(")
+_MASKS = re.compile(r"(?<![<>-])[<>]=?(?![<>])|\bmask\b|\bwhere\(|\bu?min(?:imum)?\b|\bboundary_check\b")
 
 
 def read(change: CodeChange) -> Iterator[Precondition]:
-    """The conditions under which a mask that the change adds around code leaves nothing out.
+    """The conditions under which a mask or a clamp that the change adds around code leaves nothing out.
 
     A mask counts where the change puts code under it that was not under one of the same meaning: code that comes with
     a mask of its own says nothing of the code before it.

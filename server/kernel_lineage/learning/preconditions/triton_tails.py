@@ -6,17 +6,18 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from kernel_gate.expr.terms import Num, Term, Var, add, floor_div, mod, mul, sub, variables
+from kernel_gate.expr.terms import Num, Op, Term, Var, add, floor_div, mod, mul, sub, variables
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_forms import TritonCall, dotted
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
-from kernel_lineage.learning.preconditions.fitting import Axes, within
+from kernel_lineage.kernels.triton_forms import TritonCall, dotted, elements
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax, window_of
+from kernel_lineage.learning.preconditions.fitting import Axes, masks_of
 from kernel_lineage.learning.preconditions.uses import GuardedUse, Uses
 
-_MASK_AT = {"load": 1, "store": 2}
+_MASK_AT = {"load": 1, "store": 2, **dict.fromkeys(("atomic_add", "atomic_max", "atomic_min"), 2)}
 _THROUGH = frozenset({"to", "cast", "multiple_of", "max_contiguous", "expand_dims", "broadcast_to", "view"})
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _DEPTH = 24
+_ALWAYS, _PERHAPS, _OTHER = range(3)
 
 
 def uses(kernel: Kernel) -> dict[str, Uses]:
@@ -35,27 +36,31 @@ class _Values:
         self._unit = unit
         self._constants = constants
         self._extents: dict[str, Term | None] = {f"program_{axis}": None for axis in range(3)}
+        branches = (node for node in unit.nodes.get(ast.If, ()) if isinstance(node, ast.If))
+        self._arms = [(_lines(node.body), _lines(node.orelse)) for node in branches]
 
     def uses(self) -> Uses:
-        """Every load, store and selection by its array or value, and those under masks."""
+        """Every load, store, selection and clamped value by its array or text, and those under masks."""
         every: Counter[str] = Counter()
         guarded: list[GuardedUse] = []
-        for call in self._unit.called(*_MASK_AT, "where"):
-            if not call.of_language or not call.node.args:
+        for call in self._unit.called(*_MASK_AT, "where", "min", "minimum"):
+            arguments = call.node.args
+            if not arguments or not (call.of_language or call.qualified == "min"):
                 continue
-            if call.name == "where":
-                name = ast.unparse(call.node.args[1]) if len(call.node.args) > 1 else ""
-                mask: ast.expr | None = call.node.args[0]
-            else:
-                name, mask = pointer_of(self._unit.form(call.node.args[0])), _mask(call)
+            if call.name in _MASK_AT:
+                name, mask = pointer_of(self._unit.form(arguments[0])), _mask(call)
                 every[name] += 1
-            if mask is None:
-                continue
+                of_call = self._windows(call) if mask is None else self._conditions(mask, _DEPTH)
+                masks = [(name, condition) for condition in of_call]
+            elif call.name == "where":
+                selected = _value(arguments[1]) if len(arguments) > 1 else ""
+                masks = [(selected, condition) for condition in self._conditions(arguments[0], _DEPTH)]
+            else:
+                masks = list(self._clamps(arguments)) if len(arguments) == 2 else []
             line = self._unit.span(call.node).first_line
-            conditions = dict.fromkeys(self._conditions(mask, _DEPTH))
-            guarded += [GuardedUse(condition, name, line) for condition in conditions]
-        for node in self._unit.nodes.get(ast.BinOp, ()):
-            every[ast.unparse(node)] += 1
+            guarded += [GuardedUse(condition, name, line) for name, condition in dict.fromkeys(masks)]
+        for node in (*self._unit.nodes.get(ast.BinOp, ()), *self._unit.nodes.get(ast.Call, ())):
+            every[_value(node)] += 1
         return Uses(every, tuple(guarded))
 
     def _conditions(self, mask: ast.expr, depth: int) -> Iterator[str]:
@@ -69,16 +74,67 @@ class _Values:
             case ast.Name() if depth and (assigned := self._unit.value_of(mask.id, mask.lineno)):
                 parts = [assigned[1]]
             case ast.Compare(left, [order], [right]) if type(order) in _ORDERS:
-                terms = self._term(left, _DEPTH), self._term(right, _DEPTH)
-                if terms[0] is not None and terms[1] is not None:
-                    mask_of = within(_ORDERS[type(order)], terms[0], terms[1], Axes(self._extents))
-                    if mask_of is not None and mask_of[1]:
-                        yield mask_of[0]
+                yield from self._below(
+                    _ORDERS[type(order)], self._term(left, _DEPTH), self._term(right, _DEPTH)
+                )
                 return
             case _:
                 return
         for part in parts:
             yield from self._conditions(part, depth - 1)
+
+    def _below(self, operator: str, left: Term | None, right: Term | None) -> Iterator[str]:
+        if left is not None and right is not None:
+            masks = masks_of(operator, left, right, Axes(self._extents))
+            yield from (mask.condition for mask in masks if mask.inside)
+
+    def _clamps(self, arguments: list[ast.expr]) -> Iterator[tuple[str, str]]:
+        """Either argument of a `min()` that the other one may be taken for."""
+        for value, most in (arguments, arguments[::-1]):
+            for condition in self._below("<=", self._term(value, _DEPTH), self._term(most, _DEPTH)):
+                yield _value(value), condition
+
+    def _windows(self, call: TritonCall) -> Iterator[str]:
+        """The bounds that an access through a block pointer checks, one an axis."""
+        window, moved = self._window(call.node.args[0], _DEPTH)
+        parts = [elements(window.get(part)) for part in ("shape", "offsets", "block_shape")]
+        for axis in elements(call.keyword("boundary_check")):
+            at = axis.value if isinstance(axis, ast.Constant) and isinstance(axis.value, int) else -1
+            if not 0 <= at < min(map(len, parts)):
+                continue
+            size, start, count = (self._term(part[at], _DEPTH) for part in parts)
+            if start is None or count is None:
+                continue
+            index = add(start, self._axis(f"axis {at} of line {call.node.lineno}", count))
+            for step in moved.get(at, ()):
+                by = self._term(step, _DEPTH)
+                rounds = self._axis(f"rounds of line {step.lineno}", None)
+                index = add(index, mul(by if by is not None else rounds, rounds))
+            yield from self._below("<", index, size)
+
+    def _window(self, pointer: ast.expr, depth: int) -> tuple[dict[str, ast.expr], dict[int, list[ast.expr]]]:
+        """The arguments of the `make_block_ptr` that a pointer comes from, and what it is advanced by, by axis."""
+        moved: dict[int, list[ast.expr]] = {}
+        for _ in range(depth):
+            if isinstance(pointer, ast.Name):
+                for _, value in self._unit.assignments.get(pointer.id, ()):
+                    if isinstance(value, ast.Call) and _called(value) == "advance" and len(value.args) > 1:
+                        for axis, step in enumerate(elements(value.args[1])):
+                            if not (isinstance(step, ast.Constant) and step.value == 0):
+                                moved.setdefault(axis, []).append(step)
+                assigned = self._unit.value_of(pointer.id, pointer.lineno)
+                pointer = assigned[1] if assigned is not None else ast.Constant(None)
+            elif isinstance(pointer, ast.Call) and _called(pointer) == "advance" and pointer.args:
+                pointer = pointer.args[0]
+            elif isinstance(pointer, ast.Call) and _called(pointer) == "make_block_ptr":
+                return window_of(pointer), moved
+            else:
+                break
+        return {}, moved
+
+    def _axis(self, name: str, count: Term | None) -> Var:
+        self._extents[name] = count
+        return Var(name)
 
     def _term(self, node: ast.expr, depth: int) -> Term | None:
         if depth == 0:
@@ -98,7 +154,7 @@ class _Values:
         return None
 
     def _called(self, node: ast.Call, depth: int) -> Term | None:
-        name = dotted(node.func).rpartition(".")[2]
+        name = _called(node)
         if name == "program_id" and [*node.args, *node.keywords]:
             axis = next(iter([*node.args, *(k.value for k in node.keywords)]))
             return Var(f"program_{ast.unparse(axis)}")
@@ -106,9 +162,11 @@ class _Values:
             first, last = (self._term(a, depth - 1) for a in node.args)
             if first is None or last is None:
                 return None
-            block = Var(f"arange {ast.unparse(node)} {node.lineno}")
-            self._extents[block.name] = last if first == Num(0) else sub(last, first)
-            return add(first, block)
+            count = last if first == Num(0) else sub(last, first)
+            return add(first, self._axis(f"{ast.unparse(node)} of line {node.lineno}", count))
+        if name in ("min", "minimum") and len(node.args) == 2:
+            a, b = (self._term(argument, depth - 1) for argument in node.args)
+            return Op("min", (a, b)) if a is not None and b is not None else None
         if name in _THROUGH:
             method = isinstance(node.func, ast.Attribute) and dotted(node.func.value) not in (
                 "tl",
@@ -122,27 +180,49 @@ class _Values:
         for loop in self._unit.loops_around(name):
             if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and loop.target.id == name.id:
                 return self._counter(loop, depth)
-        value = self._unit.value_of(name.id, name.lineno)
-        moved = [line for line, _ in self._unit.advances.get(name.id, ())]
-        if moved:
+        if self._unit.advances.get(name.id):
             return None
-        if value is not None:
-            return self._term(value[1], depth - 1)
+        earlier = [pair for pair in self._unit.assignments.get(name.id, ()) if pair[0] < name.lineno]
+        for line, value in reversed(earlier):
+            branch = self._branch(line, name.lineno)
+            term = self._term(value, depth - 1) if branch != _OTHER else None
+            if term is not None or branch == _ALWAYS:
+                return term  # what one branch alone assigns and nothing says is passed over
         return Var(name.id) if name.id in self._unit.parameters else None
+
+    def _branch(self, assignment: int, use: int) -> int:
+        """Whether what is assigned on one line stands on another: always, or where a branch was taken."""
+        kinds = {_ALWAYS}
+        for arms in self._arms:
+            for arm, other in (arms, arms[::-1]):
+                if assignment in arm and use not in arm:
+                    kinds.add(_OTHER if use in other else _PERHAPS)
+        return max(kinds)
 
     def _counter(self, loop: ast.For, depth: int) -> Term | None:
         if not isinstance(loop.iter, ast.Call) or not loop.iter.args:
             return None
-        terms = [self._term(a, depth - 1) for a in loop.iter.args]
-        if None in terms:
-            return None
-        bounds = [t for t in terms if t is not None]
+        bounds = [self._term(a, depth - 1) for a in loop.iter.args]
         start, end = (Num(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
         step = bounds[2] if len(bounds) > 2 else Num(1)
-        round_ = Var(f"round {loop.lineno}")
-        fixed = step == Num(1) and set(variables(sub(end, start))) <= self._constants
-        self._extents[round_.name] = sub(end, start) if fixed else None
+        if start is None or step is None:
+            return None
+        count = sub(end, start) if end is not None else None
+        fixed = count is not None and step == Num(1) and set(variables(count)) <= self._constants
+        round_ = self._axis(f"round of line {loop.lineno}", count if fixed else None)
         return add(start, mul(step, round_))
+
+
+def _called(call: ast.Call) -> str:
+    return dotted(call.func).rpartition(".")[2]
+
+
+def _value(node: ast.AST) -> str:
+    return f"value {ast.unparse(node)}"
+
+
+def _lines(block: list[ast.stmt]) -> range:
+    return range(block[0].lineno, (block[-1].end_lineno or 0) + 1) if block else range(0)
 
 
 def _mask(call: TritonCall) -> ast.expr | None:

@@ -13,7 +13,7 @@ class GuardedUse:
     condition: str
     """When the mask leaves nothing out."""
     name: str
-    """The array that is accessed there, or the function that is called."""
+    """The array that is accessed there, the function that is called, or `value` and what is selected or clamped."""
     line: int
 
 
