@@ -31,7 +31,28 @@ __global__ void sum(float* out, const float* inp, int N, int C) {
     }
 }
 """
+LAUNCHED = """
+void run(float* out, const float* inp, int N, int C, int device) {
+SETUP    sum<<<N / 256, 256>>>(out, inp, N, C);
+}
+"""
+CHOOSES = """    int shared = 0, regs = 0, blocks = 0;
+    if (device < 0) {
+        device = current();
+    }
+    query_shared(&shared, device);
+    query_registers(&regs, device);
+    query_blocks(&blocks, device);
+    if (blocks * regs < shared) {
+        use_largest_carveout(device);
+    }
+    report(device, shared);
+    remember(device, regs);
+"""
 IN_A_MACRO = NAIVE.replace("total += inp[row * C + c];", "ADD(inp[row * C + c])")
+READ_ONLY = NAIVE.replace("inp[row * C + c]", "__ldg(&inp[row * C + c])")
+FAST_BIAS = READ_ONLY.replace("int C)", "int C, float bias)")
+SCALED = NAIVE.replace("= total;", "= by_row(total);")
 WRONG = FAST.replace("c < C", "c < C - 1")
 
 
@@ -93,6 +114,26 @@ def transitions(folder: Path, *steps: tuple[str, str]) -> list[Transition]:
             Intent.FIX,
         ),
         ("wip", NAIVE, IN_A_HELPER, Intent.REFACTOR),
+        # What comes as a parameter is asked for, whatever makes it fast.
+        ("Add a bias", NAIVE, FAST_BIAS, Intent.FEATURE),
+        ("wip", NAIVE, FAST_BIAS, Intent.OPTIMISATION),
+        # Another name in one line may be another function; in many lines it is the same thing.
+        ("Fix what rows are scaled by", SCALED, SCALED.replace("by_row", "by_rank"), Intent.FIX),
+        ("wip", SCALED, SCALED.replace("by_row", "by_rank"), Intent.REFACTOR),
+        ("Fix names", NAIVE, NAIVE.replace("total", "acc"), Intent.REFACTOR),
+        # A launcher that does much more does what it did not; one that says less is not told.
+        (
+            "wip",
+            NAIVE + LAUNCHED.replace("SETUP", ""),
+            NAIVE + LAUNCHED.replace("SETUP", CHOOSES),
+            Intent.FEATURE,
+        ),
+        (
+            "wip",
+            NAIVE + LAUNCHED.replace("SETUP", CHOOSES),
+            NAIVE + LAUNCHED.replace("SETUP", ""),
+            Intent.UNKNOWN,
+        ),
     ],
 )
 def test_intent_is_read_from_the_diff_first_and_the_message_second(

@@ -18,10 +18,8 @@ from kernel_lineage.kernels.mechanisms.registry import title_of
 from kernel_lineage.kernels.words import WORD, short
 
 _ENOUGH = 0.8
-_ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation", "kernel_fusion"})
-"""Mechanisms that another type, option or task brings as well: alone they do not tell an optimisation."""
-_OF_NEW_LOOPS = frozenset({"loop_unroll"})
-"""Mechanisms that new loops are written with: there they do not tell an optimisation."""
+_ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation", "kernel_fusion", "loop_unroll"})
+"""Mechanisms that another type, option, task or loop brings as well: alone they do not tell an optimisation."""
 
 _OF_THE_WHOLE_LAUNCH = re.compile(
     r"\b[A-Za-z_]\w*\s*%\s*\d+\s*[=!]=|capability|is_contiguous|\.dtype\b|align"
@@ -33,8 +31,9 @@ _WAITS = re.compile(
 )
 """A line that only waits for other threads, or orders memory for them."""
 _DIRECTIVE = re.compile(r"^#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|error|warning)\b")
-_LOOP = re.compile(r"^(?:for|while)\b")
 _NO_CODE = re.compile(r"^[\s{}()\[\];,:]*$")
+_ONE_LINE = 2
+"""Changed lines of one line that is written anew: another name there may be another thing, and no other name of it."""
 _AT_ONCE = 40
 """Changed lines up to which 64-bit integers among them are what was done."""
 _GROWN = 8
@@ -69,7 +68,7 @@ def judge(
     best = max(totals, key=lambda i: (totals[i], -list(Intent).index(i)))
     if totals[best] < _ENOUGH:
         return Intent.UNKNOWN, "too little to tell: " + "; ".join(why for _, _, why in signs)
-    return best, "; ".join(why for intent, weight, why in signs if intent is best and weight > 0)
+    return best, "; ".join(why for intent, _, why in signs if intent is best)
 
 
 def is_compound(diff: Difference, directions: Mapping[str, str]) -> bool:
@@ -98,15 +97,13 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
     if diff.same_but_qualifiers:
         signs.append((Intent.REFACTOR, 2.5, "only qualifiers change"))
     elif diff.same_but_names:
-        signs.append((Intent.REFACTOR, 2.5, "only names change"))
+        signs.append((Intent.REFACTOR, 2.5 if changed > _ONE_LINE else 1.2, "only names change"))
     more, less = (
         [line for line in lines if not _NO_CODE.match(line)]
         for lines in (diff.lines_added, diff.lines_removed)
     )
     grows = len(more) >= _GROWN and len(more) >= 3 * len(less)
     ordinary = BACKGROUND | _ALSO_FOR_FEATURES
-    if sum(map(bool, map(_LOOP.match, more))) > sum(map(bool, map(_LOOP.match, less))):
-        ordinary |= _OF_NEW_LOOPS
     telling = [m for m in diff.added if m not in ordinary]
     if telling:
         weight = (0.7 if diff.moved or diff.same_but_places else 1.3) + 0.3 * min(len(telling), 3)
@@ -115,9 +112,6 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         signs.append((Intent.FIX, 0.8, "adds a mask against what lies past the end"))
     elif set(diff.added) - {"wide_index"}:
         signs.append((Intent.OPTIMISATION, 0.4, f"adds {', '.join(map(title_of, diff.added))}"))
-    elif diff.removed:
-        weight = 0.5 if variant else 0.3
-        signs.append((Intent.OPTIMISATION, weight, f"does without {', '.join(map(title_of, diff.removed))}"))
     if more + less and all(_WAITS.match(line) for line in more + less):
         if len(more) > len(less):
             signs.append((Intent.FIX, 1.0, "waits for other threads where it did not"))
@@ -155,20 +149,14 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
     widens = (diff.widens_integers or "wide_index" in diff.added) and not telling
     if changed <= _AT_ONCE and (widens or (diff.widens > 0 and not diff.parameters_added)):
         signs.append((Intent.FIX, 1.0, "computes in 64-bit integers what was computed in 32"))
-    if diff.parameters_added and not telling:
+    if diff.parameters_added:
         signs.append((Intent.FEATURE, 0.8, f"new parameters: {', '.join(diff.parameters_added)}"))
     elif "template_specialisation" in diff.added and not telling and not diff.parameters_removed:
         signs.append((Intent.FEATURE, 0.8, "a new option of its template"))
-    elif grows and diff.device_changed and not telling and not variant:
+    elif grows and not telling and not variant:
         signs.append((Intent.FEATURE, 0.8, "mostly adds code"))
-    if not diff.device_changed and diff.launch_changed and not diff.added:
-        if diff.same_but_numbers:
-            signs.append((Intent.OPTIMISATION, 0.9, "only numbers of its launch change"))
-        else:
-            signs.append((Intent.REFACTOR, 0.2, "only its launcher changes"))
-            signs.append((Intent.OPTIMISATION, -0.05, "its code does the same"))
-    if diff.lines_removed and not diff.lines_added and not diff.removed:
-        signs.append((Intent.REFACTOR, 0.7, "only takes lines away"))
+    if not diff.device_changed and diff.launch_changed and not diff.added and diff.same_but_numbers:
+        signs.append((Intent.OPTIMISATION, 0.9, "only numbers of its launch change"))
     return signs
 
 
