@@ -158,6 +158,12 @@ def test_in_a_device_function_by_what_the_kernel_hands_to_it():
             "last = min(tl.program_id(0) * TILE + TILE, rows) - 1\n    tl.store(out, tl.load(x + last))",
             ["rows % TILE == 0"],
         ),
+        (
+            "tl.store(out + at, 1.0)",
+            "tl.store(out + at, 1.0)\n    tl.store(out + tl.minimum(at, rows - 1), 1.0)",
+            [],
+        ),
+        ("tl.store(out + at, 1.0)", "tl.store(out + tl.minimum(at, rows - 1), 1.0)", ["rows % TILE == 0"]),
         # What is left of a size, and the smaller of two: lanes count STEPS for the programs.
         (
             "tl.store(out + tl.program_id(1) * STEPS + at, 1.0, mask=at < STEPS)",

@@ -59,8 +59,8 @@ class _Values:
                 masks = list(self._clamps(arguments)) if len(arguments) == 2 else []
             line = self._unit.span(call.node).first_line
             guarded += [GuardedUse(condition, name, line) for name, condition in dict.fromkeys(masks)]
-        for node in (*self._unit.nodes.get(ast.BinOp, ()), *self._unit.nodes.get(ast.Call, ())):
-            every[_value(node)] += 1
+        for kind in (ast.BinOp, ast.Call, ast.Name):
+            every.update(map(_value, self._unit.nodes.get(kind, ())))
         return Uses(every, tuple(guarded))
 
     def _conditions(self, mask: ast.expr, depth: int) -> Iterator[str]:
