@@ -38,7 +38,6 @@ from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.written import header_of, in_brackets
 
-
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _NO_CONDITIONS = frozenset(
     {"assignment_expression", "update_expression", "call_expression", "template_function"}

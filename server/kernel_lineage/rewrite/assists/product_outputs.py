@@ -51,8 +51,8 @@ def outputs_of(
 ) -> list[str]:
     """The lines of the work for one output.
 
-    `names` says how the output's place along each axis is written, `value` its sum of products; "" leaves the loop as it
-    is.
+    `names` says how the output's place along each axis is written, `value` its sum of products; "" leaves the loop as
+    it is.
     """
     body = _body(kernel, syntax, total.loop)
     if not value:

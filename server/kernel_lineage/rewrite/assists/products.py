@@ -21,10 +21,8 @@ from kernel_gate.expr.terms import (
     Term,
     Var,
     less,
-    mul,
     negation,
     rebuilt,
-    sub,
     substituted,
     variables,
 )
