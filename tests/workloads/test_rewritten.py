@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.expressions import evaluate_int
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchStep, MemsetStep, Pointer, Program, Scratch, Value
@@ -262,3 +263,26 @@ def test_a_buffer_of_zeros_is_cleared_before_its_first_launch(tmp_path: Path, ma
         "    sums = ", f"{later}    sums = "
     )
     assert of_triton(tmp_path, after).steps[0] == MemsetStep("both")
+
+
+@pytest.mark.parametrize(
+    ("loop", "pieces"),
+    [
+        (
+            "pieces = 1\n    while pieces < 4 and rows * pieces < 64:\n        pieces *= 2",
+            {3: 4, 40: 2, 64: 1},
+        ),
+        ("pieces = 2 if rows < 8 and cols > 8 else 1", {3: 2, 40: 1}),
+        ("pieces = 2 if 2 < rows < 8 else 1", {1: 1, 3: 2, 40: 1}),
+    ],
+)
+def test_numbers_that_hang_on_sizes_stay_expressions(tmp_path: Path, loop: str, pieces: dict[int, int]):
+    (step, _) = launched(of_triton(tmp_path, PARTS_TL.replace("pieces = triton.cdiv(cols, 32)", loop)))
+    for rows, number in pieces.items():
+        assert evaluate_int(step.launch.grid[1], {"rows": rows, "cols": 70}) == number
+
+
+def test_rounds_over_a_size_are_not_read(tmp_path: Path):
+    after = PARTS_TL.replace("    divided[", "    for _ in range(rows):\n        divided[")
+    with pytest.raises(ProgramError, match="`range` goes over a size"):
+        of_triton(tmp_path, after)

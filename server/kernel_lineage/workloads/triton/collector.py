@@ -17,6 +17,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.host_program import Unclear, buffer_of
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression, why_unknown
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
+from kernel_lineage.workloads.triton.guards import keep
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.launch_arguments import given_at
@@ -28,8 +29,10 @@ from kernel_lineage.workloads.triton.values import (
     Unknown,
     packed,
     product,
+    size_of,
     strides_of,
     text_of,
+    tree_of,
     value_at,
 )
 from kernel_lineage.workloads.triton.ways import Reading
@@ -48,7 +51,10 @@ _SAME_IF_TYPED = frozenset(
 )
 _PURE = ("torch.", "triton.", "math.", "operator.", "functools.", "warnings.")
 """Packages whose functions leave what they are handed as it is, but for those whose names say otherwise."""
+_ROUNDS_OF = frozenset({"range", "arange"})
 _WIDEST = 1 << 31
+_MOST_ROUNDS = 16
+"""Rounds of a loop that is read as an expression."""
 
 
 @dataclass(slots=True)
@@ -112,6 +118,37 @@ class Collector(Reader):
             Reader.block(self, frame, [statement])
             if isinstance(statement, ast.Assign):
                 self._take_prepared(frame, statement)
+
+    def decides(self, frame: Frame, test: ast.expr, holds: bool) -> None:
+        """A loop that goes on, or ends, at these sizes is a condition on others."""
+        keep(frame, test, holds)
+
+    def unrolled(self, frame: Frame, statement: ast.While) -> bool:
+        """Whether a loop that only works out numbers was read as expressions of sizes, as `while s < n: s *= 2` with a
+        limit is; else each test of it is a condition.
+        """
+        names = {
+            n.id for part in statement.body for n in ast.walk(part) if _is_set(n) and isinstance(n, ast.Name)
+        }
+        plain = all(isinstance(part, (ast.Assign, ast.AugAssign)) for part in statement.body)
+        before = {name: frame.names.get(name) for name in names}
+        if not plain or not all(map(is_expression, before.values())):
+            return False
+        states, tests = [before], list[object]()
+        while (test := self.evaluate(statement.test, frame)) is not False:
+            if len(tests) == _MOST_ROUNDS or not isinstance(test, (bool, Size)):
+                frame.names.update(before)
+                return False
+            self.block(frame, statement.body)
+            states.append({name: frame.names.get(name) for name in names})
+            tests.append(test)
+        for name in names:
+            value = states[-1][name]
+            for test, state in zip(reversed(tests), reversed(states[:-1]), strict=True):
+                if isinstance(test, Size):
+                    value = size_of(ast.IfExp(tree_of(test), tree_of(value), tree_of(state[name])))
+            frame.names[name] = value
+        return True
 
     def _take_prepared(self, frame: Frame, statement: ast.Assign) -> None:
         """What is not read stands for the workload's own, where the code before the change sets it the same way."""
@@ -202,6 +239,8 @@ class Collector(Reader):
             return
         if of is not None:
             return
+        if name in _ROUNDS_OF and any(isinstance(value, Size) for value in args):
+            self.stop(f"`{name}` goes over a size")
         last = name.rpartition(".")[2]
         tensors = any(isinstance(value, Tensor) for value in (*args, *named.values()))
         changes = last.endswith("_") or "out" in named or named.get("inplace") is True or ".ops." in name
@@ -298,3 +337,7 @@ class Collector(Reader):
 def _length(tensor: Tensor) -> int | Size:
     """Elements from a tensor's first one to the end of its memory."""
     return tensor.memory if tensor.memory is not None else product(tensor.shape or ())
+
+
+def _is_set(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)

@@ -114,16 +114,21 @@ def _unary(frame: Frame, op: ast.unaryop, value: object, node: ast.expr) -> obje
 def _compared(frame: Frame, node: ast.Compare) -> object:
     """A chain of comparisons; the first that fails decides it."""
     left = frame.evaluate(node.left)
+    parts: list[Size] = []
     for op, operand in zip(node.ops, node.comparators, strict=True):
         right = frame.evaluate(operand)
         comparison = compare(node, op, left, right, frame.reader.sizes)
         if len(node.ops) == 1:
             return comparison
+        if frame.reader.is_exact and isinstance(comparison, Size):
+            parts.append(comparison)
+            left = right
+            continue
         holds = frame.reader.truth(comparison)
         if not holds:
             return Unknown(f"`{ast.unparse(node)}`") if holds is None else False
         left = right
-    return True
+    return _joined(ast.And(), parts) if parts else True
 
 
 def _either_of(frame: Frame, test: ast.expr, body: ast.expr, orelse: ast.expr) -> object:
@@ -147,14 +152,25 @@ def _either_of(frame: Frame, test: ast.expr, body: ast.expr, orelse: ast.expr) -
 def _either(frame: Frame, disjunction: bool, values: list[ast.expr]) -> object:
     unknown: object = None
     last: object = not disjunction
+    parts: list[Size] = []
     for node in values:
         last = frame.evaluate(node)
+        if frame.reader.is_exact and isinstance(last, Size):
+            parts.append(last)
+            continue
         holds = frame.reader.truth(last)
         if holds is disjunction:
             return last
         if holds is None and unknown is None:
             unknown = last if isinstance(last, (Unknown, Open)) else Unknown(f"`{ast.unparse(node)}`")
+    if parts and unknown is None:
+        return _joined(ast.Or() if disjunction else ast.And(), parts)
     return unknown if unknown is not None else last
+
+
+def _joined(op: ast.boolop, parts: list[Size]) -> object:
+    """A condition of several, each over sizes."""
+    return size_of(ast.BoolOp(op, [tree_of(part) for part in parts])) if len(parts) > 1 else parts[0]
 
 
 def _comprehended(

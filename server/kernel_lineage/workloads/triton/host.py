@@ -80,6 +80,8 @@ class Reader:
     """The module of the test, where that launches no kernel itself: its functions help the test to make tensors."""
     shaping: frozenset[str] = frozenset()
     """Names of the test that is being read by which it makes tensors: numbers that they are given are dims."""
+    is_exact: bool = False
+    """Whether conditions of several parts stay whole, and nothing is decided by sizes without saying so."""
     forced: bool = False
     """Whether a branch that leads to the launch is read although its condition does not hold."""
     only: ast.Call | None = None
@@ -228,6 +230,13 @@ class Reader:
 
     def uncertain(self, test: ast.expr) -> None:
         """A condition is not known: both ways are read, or a loop once."""
+
+    def decides(self, _frame: Frame, _test: ast.expr, _holds: bool) -> None:
+        """A loop goes on, or ends, at these sizes."""
+
+    def unrolled(self, _frame: Frame, _statement: ast.While) -> bool:
+        """Whether a loop was read as an expression of sizes."""
+        return False
 
     def uses(self, name: str, of: object, args: list[object], named: Mapping[str, object]) -> None:
         """A function that is not read is called, a method of `of`, which is None for others."""

@@ -157,6 +157,7 @@ class _Change:
             function,
             sizes,
             lambda _n, _a: None,
+            is_exact=True,
             kernels=kernels,
             own=module,
             workload=self.workload,

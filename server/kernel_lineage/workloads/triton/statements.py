@@ -205,8 +205,12 @@ def _cases(target: ast.expr, rounds: Sequence[object]) -> list[Names]:
 
 
 def _while(frame: Frame, statement: ast.While) -> None:
+    if frame.reader.unrolled(frame, statement):
+        return
     for _ in range(_MOST_ROUNDS):
         holds = frame.reader.truth(frame.evaluate(statement.test))
+        if holds is not None:
+            frame.reader.decides(frame, statement.test, holds)
         if holds is False:
             return
         if holds is None:

@@ -29,6 +29,8 @@ from kernel_lineage.workloads.triton.values import External, Open, Tensor, text_
 _MOST_EXAMPLES = 4
 _MOST_CHOICES = 3
 """Times that shapes are chosen for one function: the host code may use a tensor with more axes than were chosen."""
+_MOST_TIMED = 3
+"""Rounds of the loops of a benchmark that are read, beside the last ones."""
 _MOST_LATER = 3
 """Launches of one test behind its first."""
 _LARGE = 1 << 16
@@ -147,16 +149,20 @@ class Ways:
                     yield reading
 
     def timed_in(self, usages: Sequence[Usage]) -> Iterator[Reading]:
-        """The launches that the first benchmark times: in the first round of its loop, and in the last."""
+        """The launches that the first benchmark times: in the first rounds of its loops together, in the second ones,
+        and so on, and in the last.
+        """
         for usage in usages:
             case = cases_of(usage, self._test_reader(usage))[0]
             first = self._tried(usage, case, where=Elsewhere(only_timed=True))
             if first is None:
                 continue
             yield first
-            for rounds in (r for r in first.reader.loops[-1:] if len(r) > 1):
-                last = Elsewhere({tuple(rounds[0]): len(rounds) - 1}, only_timed=True)
-                reading = self._tried(usage, case, where=last)
+            loops = [rounds for rounds in first.reader.loops if len(rounds) > 1]
+            most = max(map(len, loops), default=1)
+            for at in sorted({*range(1, min(most, _MOST_TIMED)), most - 1} - {0}):
+                picked = {tuple(rounds[0]): min(at, len(rounds) - 1) for rounds in loops}
+                reading = self._tried(usage, case, where=Elsewhere(picked, only_timed=True))
                 if reading is not None:
                     yield reading
             return
