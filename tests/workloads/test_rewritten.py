@@ -247,6 +247,11 @@ def test_launches_of_triton_with_a_part_of_a_tensor_between_them(tmp_path: Path)
             "nothing tells `asked()`",
         ),
         ("device=x.device, dtype=x.dtype", "device=x.device, dtype=torch.float64", "`out` is float64"),
+        (
+            "    sums = both[1]",
+            "    sums = both[1]\n    other = torch.cuda.Stream()",
+            "in which order launches run",
+        ),
     ],
 )
 def test_what_torch_does_between_launches_is_not_passed_over(tmp_path: Path, old: str, new: str, why: str):

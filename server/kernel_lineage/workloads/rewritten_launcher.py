@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -20,11 +20,7 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import (
-    meanings_of,
-    meanings_of_fields,
     parts_of,
-    reached_launch,
-    translated,
 )
 from kernel_lineage.workloads.following.launches import LaunchArgument
 from kernel_lineage.workloads.following.library import buffer_at
@@ -34,6 +30,7 @@ from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, SCALAR_KI
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
+    KernelName,
     NotFollowed,
     Number,
     Opaque,
@@ -47,6 +44,7 @@ from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.host_launchers import STREAM, Reading
 from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, renamed
 from kernel_lineage.workloads.host_work import host_code
+from kernel_lineage.workloads.names_before import NamesBefore, names_before
 from kernel_lineage.workloads.promises import says_nothing
 
 _MADE = frozenset({"empty", "zeros", "empty_like", "zeros_like", "empty_strided"})
@@ -80,8 +78,8 @@ def rewritten_launcher(
         if len(changed) != 1:
             reasons.append(f"`{launcher.name}`, which launches {what}, is gone")
             continue
-        parts = [_bound(kernel, before, launcher, workload, order) for kernel, order in launched]
-        bound = _Bound({}, {}, {})
+        parts = [names_before(kernel, before, launcher, workload, order) for kernel, order in launched]
+        bound = NamesBefore({}, {}, {})
         for part in parts:
             if part is not None:
                 bound = bound.with_others(part)
@@ -95,67 +93,6 @@ def rewritten_launcher(
         except (Unclear, Unreadable) as error:
             reasons.append(f"`{launcher.name}`, {error}")
     raise Unclear("; ".join(reasons) or f"no function launches {what}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """What names of a function are before a change."""
-
-    meanings: Mapping[str, str]
-    """Name → an expression of the workload."""
-    buffers: Mapping[str, str]
-    """Pointer or tensor → the workload's argument."""
-    extents: Mapping[str, tuple[str, ...]]
-    """Tensor → its extents, as expressions of the workload."""
-
-    def with_others(self, other: _Bound) -> _Bound:
-        """These names and others, where the others are not among these."""
-        return _Bound(
-            {**other.meanings, **self.meanings},
-            {**other.buffers, **self.buffers},
-            {**other.extents, **self.extents},
-        )
-
-
-def _bound(
-    kernel: Kernel,
-    unit: Unit,
-    launcher: HostCode,
-    workload: Workload,
-    order: Sequence[str],
-) -> _Bound | None:
-    leading = unit.leading_to(kernel.name)
-    reached = reached_launch(
-        kernel, unit, launcher, leading, order, {}, {}, compiled=workload.launch.constexpr
-    )
-    if reached is None:
-        return None
-    launch = reached[0]
-    meanings = meanings_of(launch, workload, order, meanings_of_fields(kernel, unit, launch, workload))
-    buffers: dict[str, str] = {}
-    extents: dict[str, tuple[str, ...]] = {}
-    for argued, name in zip(launch.arguments, order, strict=True):
-        argument, value = workload.argument(name), argued.value
-        buffer = (
-            value.buffer
-            if isinstance(value, (Address, Tensor))
-            else value
-            if isinstance(value, Buffer)
-            else None
-        )
-        if argument is None or not argument.is_pointer or buffer is None or not buffer.name:
-            continue
-        if isinstance(value, Address) and value.offset is not None and value.offset.value != 0:
-            continue
-        buffers.setdefault(buffer.name, name)
-        shape = (
-            [translated(extent, meanings) for extent in (buffer.tensor.shape or ())] if buffer.tensor else []
-        )
-        known = [text for text in shape if text is not None]
-        extents[buffer.name] = (
-            tuple(known) if known and len(known) == len(shape) else tuple(map(str, argument.shape or ()))
-        )
-    return _Bound(meanings, buffers, extents)
 
 
 @dataclass(slots=True)
@@ -172,9 +109,12 @@ class _End:
 class _Change(Reading):
     """Follows a launcher exactly, with what its names were before a change."""
 
-    def __init__(self, source: SourceFile, unit: Unit, file: Unit, workload: Workload, bound: _Bound) -> None:
+    def __init__(
+        self, source: SourceFile, unit: Unit, file: Unit, workload: Workload, bound: NamesBefore
+    ) -> None:
         super().__init__(source, unit, file, workload)
         self._bound, self._conditions, self._is_static = bound, dict[str, None](), False
+        self._streams: set[str] = set()
         # What is timed comes first: where other sizes take another way, it is the one that counts.
         self.shapes = [workload.numbers(dims) for dims in (*workload.profile_dims, *workload.shapes())]
 
@@ -273,6 +213,15 @@ class _Change(Reading):
         parts = map(ast.unparse, parts_of([tree]))
         self._conditions |= dict.fromkeys(part for part in parts if not says_nothing(part))
         return value
+
+    def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
+        """A launch by `<<<…>>>`. Raises `NotFollowed` for one on another stream than the one before it."""
+        chevrons = next(c for c in node.children if c.type == "kernel_call_syntax")
+        shape = [text_of(c) for c in chevrons.named_children if c.type != "comment"]
+        self._streams.add(shape[3] if len(shape) > 3 else "0")
+        if len(self._streams) > 1:
+            raise NotFollowed("a launch on another stream than the one before it")
+        return super().launched(callee, node, names)
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
         """A tensor that holds nothing, or zeros; others are worked out by torch. Raises `NotFollowed`."""

@@ -52,6 +52,7 @@ _SAME_IF_TYPED = frozenset(
 _PURE = ("torch.", "triton.", "math.", "operator.", "functools.", "warnings.")
 """Packages whose functions leave what they are handed as it is, but for those whose names say otherwise."""
 _ROUNDS_OF = frozenset({"range", "arange"})
+_ORDERS = frozenset({"Stream", "stream", "Event", "CUDAGraph", "graph"})
 _WIDEST = 1 << 31
 _MOST_ROUNDS = 16
 """Rounds of a loop that is read as an expression."""
@@ -160,6 +161,8 @@ class Collector(Reader):
             key = name, ast.unparse(statement)
             if self.learns and name in self.bound:
                 self.prepared[key] = self.bound[name]
+            if key in self.prepared and self.done and not self.learns:
+                self.stop(f"`{name}` is worked out by torch after a launch")
             if key in self.prepared:
                 frame.names[name] = self.prepared[key]
 
@@ -239,6 +242,8 @@ class Collector(Reader):
             return
         if of is not None:
             return
+        if name.startswith("torch.cuda.") and name.rpartition(".")[2] in _ORDERS:
+            self.stop(f"`{name}` decides in which order launches run")
         if name in _ROUNDS_OF and any(isinstance(value, Size) for value in args):
             self.stop(f"`{name}` goes over a size")
         last = name.rpartition(".")[2]

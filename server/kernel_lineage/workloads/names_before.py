@@ -1,0 +1,83 @@
+"""What the names of a function that launches a kernel are, over the workload of that kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.following.functions import HostCode
+from kernel_lineage.workloads.following.launch_site import (
+    meanings_of,
+    meanings_of_fields,
+    reached_launch,
+    translated,
+)
+from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.following.values import Buffer, Pointer, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class NamesBefore:
+    """What names of a launcher are before a change."""
+
+    meanings: Mapping[str, str]
+    """Name → an expression of the workload."""
+    buffers: Mapping[str, str]
+    """Pointer or tensor → the workload's argument."""
+    extents: Mapping[str, tuple[str, ...]]
+    """Tensor → its extents, as expressions of the workload."""
+
+    def with_others(self, other: NamesBefore) -> NamesBefore:
+        """These names and others, where the others are not among these."""
+        return NamesBefore(
+            {**other.meanings, **self.meanings},
+            {**other.buffers, **self.buffers},
+            {**other.extents, **self.extents},
+        )
+
+
+def names_before(
+    kernel: Kernel,
+    unit: Unit,
+    launcher: HostCode,
+    workload: Workload,
+    order: Sequence[str],
+) -> NamesBefore | None:
+    """What the names of a launcher are where it launches a kernel; None where the launch is not read.
+
+    `order` names the workload's argument for each of the kernel's parameters.
+    """
+    leading = unit.leading_to(kernel.name)
+    reached = reached_launch(
+        kernel, unit, launcher, leading, order, {}, {}, compiled=workload.launch.constexpr
+    )
+    if reached is None:
+        return None
+    launch = reached[0]
+    meanings = meanings_of(launch, workload, order, meanings_of_fields(kernel, unit, launch, workload))
+    buffers: dict[str, str] = {}
+    extents: dict[str, tuple[str, ...]] = {}
+    for argued, name in zip(launch.arguments, order, strict=True):
+        argument, value = workload.argument(name), argued.value
+        buffer = (
+            value.buffer
+            if isinstance(value, (Pointer, Tensor))
+            else value
+            if isinstance(value, Buffer)
+            else None
+        )
+        if argument is None or not argument.is_pointer or buffer is None or not buffer.name:
+            continue
+        if isinstance(value, Pointer) and value.offset is not None and value.offset.value != 0:
+            continue
+        buffers.setdefault(buffer.name, name)
+        shape = (
+            [translated(extent, meanings) for extent in (buffer.tensor.shape or ())] if buffer.tensor else []
+        )
+        known = [text for text in shape if text is not None]
+        extents[buffer.name] = (
+            tuple(known) if known and len(known) == len(shape) else tuple(map(str, argument.shape or ()))
+        )
+    return NamesBefore(meanings, buffers, extents)
