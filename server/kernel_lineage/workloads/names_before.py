@@ -61,23 +61,17 @@ def names_before(
     extents: dict[str, tuple[str, ...]] = {}
     for argued, name in zip(launch.arguments, order, strict=True):
         argument, value = workload.argument(name), argued.value
-        buffer = (
-            value.buffer
-            if isinstance(value, (Pointer, Tensor))
-            else value
-            if isinstance(value, Buffer)
-            else None
-        )
+        buffer = value.buffer if isinstance(value, (Pointer, Tensor)) else None
+        buffer = value if isinstance(value, Buffer) else buffer
         if argument is None or not argument.is_pointer or buffer is None or not buffer.name:
             continue
         if isinstance(value, Pointer) and value.offset is not None and value.offset.value != 0:
             continue
         buffers.setdefault(buffer.name, name)
-        shape = (
-            [translated(extent, meanings) for extent in (buffer.tensor.shape or ())] if buffer.tensor else []
-        )
-        known = [text for text in shape if text is not None]
+        shape = buffer.tensor.shape if buffer.tensor is not None else None
+        texts = [translated(extent, meanings) for extent in shape or ()]
+        is_read = bool(texts) and None not in texts
         extents[buffer.name] = (
-            tuple(known) if known and len(known) == len(shape) else tuple(map(str, argument.shape or ()))
+            tuple(t for t in texts if t) if is_read else tuple(map(str, argument.shape or ()))
         )
     return NamesBefore(meanings, buffers, extents)

@@ -121,8 +121,8 @@ class _Change(Reading):
     def end(self, function: HostCode) -> _End:
         """What a function does. Raises `Unreadable`."""
         self.function = function.name
-        given = self.to_end(function, {**self._outside(), **self._parameters(function)})
-        gives = [self._name_of(part) for part in (given if isinstance(given, list) else [given])]
+        result = self.to_end(function, {**self._outside(), **self._parameters(function)})
+        gives = [self._name_of(part) for part in (result if isinstance(result, list) else [result])]
         return _End(self.steps, self.scratch, gives, list(self._conditions))
 
     def _outside(self) -> dict[str, Value]:

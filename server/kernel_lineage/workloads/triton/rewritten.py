@@ -180,14 +180,14 @@ class _Change:
         if of in module.classes and first and first[0].arg not in bound:
             names[first[0].arg] = Instance(Class(module.classes[of], module))
         try:
-            given = reader.run(function, module, names)
+            result = reader.run(function, module, names)
         except Stopped as stopped:
             raise Unclear(f"which ends before its end at {dict(dims)}: {stopped}") from stopped
         return _End(
             tuple(reader.done),
             tuple(reader.handed),
             reader.buffers,
-            dict(_parts(given)),
+            dict(_parts(result)),
             names,
             tuple(reader.promises),
         )
