@@ -10,7 +10,7 @@ import pytest
 from kernel_gate.program import LaunchStep
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.workloads.draft import draft_of
@@ -199,9 +199,57 @@ def test_flags_and_dtypes_of_the_callers_of_a_triton_kernel(tmp_path: Path, test
     assert [i.name for i in others] == ["shifted with HAS_BIAS = True", "shifted in float16"]
     with_bias, in_half = (i.workload for i in others)
     assert with_bias is not None and in_half is not None
-    assert with_bias.launch.constexpr["HAS_BIAS"] == "True" and not with_bias.profile_dims
+    assert with_bias.launch.constexpr["HAS_BIAS"] == "True"
     assert {a.dtype for a in in_half.args if a.is_pointer} == {"float16"}
     assert in_half.dims == workload.dims
+
+
+POOL = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def taken(pool_ptr, at_ptr, out_ptr, BLOCK: tl.constexpr):
+    page = tl.load(at_ptr + tl.program_id(0)).to(tl.int64)
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + tl.program_id(0) * BLOCK + i, tl.load(pool_ptr + page * BLOCK + i))
+
+
+def take(pool, at):
+    out = torch.empty((at.shape[0], pool.shape[1]), dtype=pool.dtype)
+    taken[(at.shape[0],)](pool, at, out, BLOCK=pool.shape[1])
+    return out
+
+
+def test_take():
+    pool = torch.randn(300, 128)
+    take(pool, torch.randint(0, 300, (20,), dtype=torch.int32))
+
+
+def test_take_of_a_large_pool():
+    pool = torch.randn(20_000_000, 128, dtype=torch.float16)
+    take(pool, torch.randint(0, 20_000_000, (20,), dtype=torch.int32))
+"""
+
+
+def test_another_launch_is_proved_at_the_sizes_of_its_caller(tmp_path: Path) -> None:
+    path = tmp_path / "pool.py"
+    path.write_text(POOL)
+    kernel = kernel_of(path, "taken")
+    workload = draft_of(kernel, path).workload()
+    assert workload.profile_dims[0]["d300"] == 300
+    program = partial(program_from_file, path, "taken")
+    checked = [Stage(name="check", status=StageStatus.PASS)]
+    right = _verdict(Outcome.INCONCLUSIVE, Reason.NOT_PROFILED).model_copy(update={"stages": checked})
+    reasons = []
+    for text in (POOL, POOL.replace(".to(tl.int64)", "")):
+        programs = program, partial(program, data=text.encode(), changed_from=POOL.encode())
+        before, after = (make(workload) for make in programs)
+        request = GateRequest.of(before, after, workload)
+        reasons.append(judged_in_all_types(right, request, path, kernel, programs, lambda _: right).reason)
+    assert "too" in reasons[0], reasons[0]
+    assert "overflows its 32 bits" in reasons[1], reasons[1]
 
 
 VECTORISED = SCALED.replace(

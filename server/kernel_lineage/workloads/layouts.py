@@ -23,7 +23,7 @@ from kernel_lineage.workloads.state import State
 def other_numbers(workload: Workload, draft: Draft) -> dict[str, str]:
     """The whole numbers that a launch passes and a workload at the same sizes does not, as the draft has them."""
     others = {a.name: a for a in draft.arguments}
-    own = dict(_dims_at(workload, draft))
+    own = dict(dims_at(workload, draft))
     result: dict[str, str] = {}
     for argument in workload.args:
         other = others.get(argument.name)
@@ -47,7 +47,7 @@ def workload_of_launch(draft: Draft, kernel: Kernel, path: Path, state: State) -
         return str(error)
 
 
-def _dims_at(workload: Workload, draft: Draft) -> Iterator[tuple[str, int]]:
+def dims_at(workload: Workload, draft: Draft) -> Iterator[tuple[str, int]]:
     """The sizes of a workload's dims at which it describes a launch, as far as numbers and extents tell them.
 
     Where several name one dim, the last one counts: what a kernel is passed says more than how much memory its caller

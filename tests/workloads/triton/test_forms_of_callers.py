@@ -592,7 +592,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("timed", "sizes"),
     [
-        (TIMED, [(64, 64)]),
+        (TIMED, [(4096, 1024), (64, 64)]),
         (TIMED.replace("(1 << 16, 1 << 16), ", ""), [(4096, 1024), (64, 64)]),
         (TIMED.replace("(1 << 16, 1 << 16), ", "").replace("x, 2.0", "x.view(-1), 2.0"), [(6, 40)]),
         ("", [(6, 40)]),

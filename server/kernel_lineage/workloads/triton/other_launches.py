@@ -13,7 +13,7 @@ from pathlib import Path
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.layouts import other_numbers, workload_of_launch
+from kernel_lineage.workloads.layouts import dims_at, other_numbers, workload_of_launch
 from kernel_lineage.workloads.model import Draft, View
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
@@ -73,7 +73,7 @@ def other_launches(
     for name in [*flagged[:1], *laid_out.values(), *typed, *flagged[1:]][:most]:
         draft, form = forms[name]
         if name in typed:
-            yield name, _typed(workload, form), {}
+            yield name, _typed(workload, draft, form), {}
         else:
             views = {a.name: a.view for a in draft.arguments if a.view is not None}
             yield name, workload_of_launch(draft, kernel, path, state), views
@@ -93,11 +93,13 @@ def _called(kernel: str, changed: Mapping[str, str]) -> str:
     return f"{kernel}{typed}" + (f" with {', '.join((*types, *flags))}" if types or flags else "")
 
 
-def _typed(workload: Workload, form: _Form) -> Workload | str:
-    """The workload with the dtypes of a form, and nothing that is timed."""
+def _typed(workload: Workload, draft: Draft, form: _Form) -> Workload | str:
+    """The workload with the dtypes of a form, timed at the sizes of its launch, as far as they are told."""
     for argument in workload.args:
         dtype = form.dtypes.get(argument.name, argument.dtype)
         if DTYPES[dtype].is_float != DTYPES[argument.dtype].is_float:
             return f"{argument.name} is {argument.dtype} in the workload, and {dtype} elsewhere"
     args = tuple(a.model_copy(update={"dtype": form.dtypes.get(a.name, a.dtype)}) for a in workload.args)
-    return workload.model_copy(update={"args": args, "profile_dims": ()})
+    sizes = dict(dims_at(workload, draft))
+    timed = (sizes,) if sizes.keys() == workload.dims.keys() else ()
+    return workload.model_copy(update={"args": args, "profile_dims": timed})
