@@ -101,6 +101,23 @@ def test_a_way_that_only_some_sizes_take_is_a_condition(tmp_path: Path):
     assert program.launched_where == ("not rows > 16",)
 
 
+def test_what_is_launched_in_the_place_of_a_kernel_is_not_taken_for_it(tmp_path: Path):
+    """A kernel of as many arguments, by places, would be run on other buffers."""
+    other = PARTS.replace(", int per", "").replace(" * per", " * 64")
+    after = other + SPLIT.replace("CLEAR", CLEAR).replace(", cols, per)", ", cols)")
+    program = program_from_file(
+        tmp_path / "mean.cu",
+        "parts",
+        parse_workload(CUDA),
+        data=after.encode(),
+        root=tmp_path,
+        changed_from=(MEAN + RUN).encode(),
+        former_kernel="mean",
+        by_host=True,
+    )
+    assert [step.entry for step in launched(program)] == ["parts", "divided"]
+
+
 @pytest.mark.parametrize(
     ("after", "why"),
     [
@@ -154,6 +171,54 @@ def test_what_a_torch_extension_returns_is_the_output(tmp_path: Path):
     assert isinstance(divided, LaunchStep) and divided.arguments[:2] == ("out", scratch.name)
     with pytest.raises(ProgramError, match="cannot be followed"):
         of_cuda(tmp_path, MEAN + TORCH, PARTS + TORCH_SPLIT.replace("torch::zeros", "torch::ones"))
+
+
+SCALED = """
+__global__ void scaled(float* y, const float* x, int n, float by, int step) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i < n) y[i] = x[i] * by + step;
+}
+"""
+TWICE = """
+__global__ void times(float* y, const float* x, int n, float factor) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i < n) y[i] = x[i] * factor;
+}
+__global__ void add(float* y, int n, int other, int step) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i < n) y[i] += step;
+}
+void run(const float* x, float* y, int n, float by = 0.5f) {
+    times<<<(n + 31) / 32, 32>>>(y, x, n, by);
+    add<<<(n + 31) / 32, 32>>>(y, n, 8, 8);
+}
+"""
+
+
+def test_a_number_that_was_passed_for_a_scalar_is_that_scalar(tmp_path: Path):
+    workload = workload_text(
+        "scaled",
+        "n = [70]",
+        'grid = ["ceil_div(n, 32)"]\nblock = [32]',
+        "y: output float32 [n]",
+        "x: input float32 [n]",
+        "n: int32 = n",
+        "by: float32 = 0.5",
+        "step: int32 = 8",
+    )
+    run = "void run(const float* x, float* y, int n, float by = 0.5f) {\n    scaled<<<(n + 31) / 32, 32>>>"
+    before = f"{SCALED}{run}(y, x, n, by, 8);\n}}\n"
+    program = program_from_file(
+        tmp_path / "scaled.cu",
+        "scaled",
+        parse_workload(workload),
+        data=TWICE.encode(),
+        root=tmp_path,
+        changed_from=before.encode(),
+    )
+    times, add = launched(program)
+    assert times.arguments == ("y", "x", "n", "by")
+    assert add.arguments == ("y", "n", Value("8", "int32"), "step")
 
 
 TRITON = workload_text(

@@ -59,6 +59,8 @@ class ChangedKernel:
 
     before: Sighting
     after: Sighting
+    by_host: bool = False
+    """Whether `after` is only the first of what a host function launches since in the place of `before`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,11 @@ def changes_between(
                 f"in {after.name} kernel `{one.kernel.name}` is not seen any more, and its name is still used"
             )
             unread.setdefault(one.path, why)
-    changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and essence(b) != essence(a)]
+    changed = [
+        ChangedKernel(b, a, by_host)
+        for b, a, by_host in pairs
+        if _wanted(a.path, files) and essence(b) != essence(a)
+    ]
     changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start, c.before.path))
     return Changes(
         tuple(changed),
@@ -134,8 +140,10 @@ def changes_between(
 
 def _paired(
     old: Mapping[Place, Sighting], new: Mapping[Place, Sighting]
-) -> tuple[list[tuple[Sighting, Sighting]], list[Sighting], list[Sighting]]:
-    """Which kernel is which, those that went, and those that came and stand in the place of none."""
+) -> tuple[list[tuple[Sighting, Sighting, bool]], list[Sighting], list[Sighting]]:
+    """Which kernel is which, and whether only host code tells it; those that went, and those that came and stand in the
+    place of none.
+    """
     pairs = [(place, place) for place in sorted(old.keys() & new.keys())]
     gone, arrived = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
     texts = [old[place].kernel for place in gone], [new[place].kernel for place in arrived]
@@ -143,11 +151,15 @@ def _paired(
     free = new.keys() - {place for _, place in pairs}
     before, after = ({place: seen.kernel for place, seen in seen_at.items()} for seen_at in (old, new))
     pairs += replaced(before, after, free)
-    pairs += taken_over(before, after, set(gone) - {place for place, _ in pairs})
-    went = set(gone) - {place for place, _ in pairs}
-    came = new.keys() - {place for _, place in pairs}
+    taken = [*taken_over(before, after, set(gone) - {place for place, _ in pairs})]
+    went = set(gone) - {place for place, _ in (*pairs, *taken)}
+    came = new.keys() - {place for _, place in (*pairs, *taken)}
     return (
-        [(old[one], new[other]) for one, other in pairs],
+        [
+            (old[one], new[other], by_host)
+            for some, by_host in ((pairs, False), (taken, True))
+            for one, other in some
+        ],
         [old[place] for place in sorted(went)],
         [new[place] for place in sorted(came)],
     )

@@ -210,6 +210,7 @@ def _verdict(
             name=f"{seen.path} ({when})",
             changed_from=changed.before.tree.read(changed.before.path),
             former_kernel=changed.before.kernel.name,
+            by_host=changed.by_host,
         )
         for seen, when in ((changed.before, "before"), (changed.after, "after"))
     ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate, names
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Scratch, Value
 from kernel_gate.workload import Workload
@@ -64,7 +68,7 @@ def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
             text = WORD.sub(lambda m, count=count: str(count) if m[0] in NAMES else m[0], written)  # type: ignore[misc]
             try:
                 if text and names(text) <= workload.dims.keys() and not _always_holds(text):
-                    kept[text] = None
+                    kept[ast.unparse(tree_of(text))] = None
             except ExpressionError:
                 continue
     return tuple(kept)
@@ -77,6 +81,32 @@ def _always_holds(condition: str) -> bool:
     tried = [dict.fromkeys(dims, size) for size in _SIZES]
     tried += [{name: draw.choice(_SIZES) for name in dims} for _ in range(_TRIED)]
     return all(evaluate(condition, sizes) for sizes in tried)
+
+
+def constants_passed(step: LaunchStep, order: Sequence[str]) -> dict[str, str]:
+    """Number that a launch passes wherever sizes are others → the workload's scalar that it is there, in `order`."""
+    pairs = zip(step.arguments, order, strict=False)
+    return {
+        word.value: name for word, name in pairs if name and isinstance(word, Value) and not names(word.value)
+    }
+
+
+def with_scalars(
+    step: LaunchStep, constants: Mapping[str, str], parameters: Sequence[str], workload: Workload
+) -> LaunchStep:
+    """A launch of a change in which a number that the launch before it passed for a scalar of the workload is that
+    scalar: one with a fraction, and any other for a parameter of the scalar's name.
+    """
+
+    def named(word: Operand, parameter: str) -> Operand:
+        name = constants.get(word.value, "") if isinstance(word, Value) else ""
+        scalar = workload.argument(name)
+        if scalar is None or not isinstance(word, Value) or scalar.dtype != word.dtype:
+            return word
+        return name if DTYPES[scalar.dtype].is_float or parameter == name else word
+
+    words = itertools.zip_longest(step.arguments, parameters[: len(step.arguments)], fillvalue="")
+    return replace(step, arguments=tuple(named(word, parameter) for word, parameter in words))
 
 
 def buffer_of(operand: Operand) -> str:

@@ -57,6 +57,7 @@ def program_from_file(
     arguments: Sequence[str] | None = None,
     changed_from: bytes | None = None,
     former_kernel: str = "",
+    by_host: bool = False,
     views: Mapping[str, View] = MappingProxyType({}),
 ) -> Program:
     """The program of one kernel of a file.
@@ -65,7 +66,8 @@ def program_from_file(
     beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
     launch, as a candidate does: {"block": "[256]"}. `arguments` are the workload's, one for each of the kernel's own;
     by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate, and
-    `former_kernel` the kernel's name there, by default the same; `views` are the tensors of a Triton kernel's host code
+    `former_kernel` the kernel's name there, by default the same; with `by_host` it is what its host function launches
+    since, whatever takes the same arguments; `views` are the tensors of a Triton kernel's host code
     that are parts of the workload's buffers. Raises `ProgramError`.
     """
     source = source or source_of(path, data)
@@ -97,6 +99,8 @@ def program_from_file(
     before = former_kernel or (kernel_name if there is None else qualified_name(there))
     whole_of = partial(rewritten_program, source, former, path, before, workload, root, views)
     try:
+        if by_host:
+            raise ProgramError(f"{path}: `{before}` is gone")
         program = own()
     except ProgramError as error:
         # A candidate that says its launch does not leave it to its host code.

@@ -42,7 +42,15 @@ from kernel_lineage.workloads.following.values import (
 )
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.host_launchers import STREAM, Reading
-from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, renamed
+from kernel_lineage.workloads.host_program import (
+    HostProgram,
+    Unclear,
+    buffer_of,
+    constants_passed,
+    over_dims,
+    renamed,
+    with_scalars,
+)
 from kernel_lineage.workloads.host_work import host_code
 from kernel_lineage.workloads.names_before import NamesBefore, names_before
 from kernel_lineage.workloads.promises import says_nothing
@@ -89,7 +97,7 @@ def rewritten_launcher(
         try:
             first = _Change(former, before, before, workload, bound).end(launcher)
             then = _Change(source, after, own, workload, bound).end(changed[0])
-            return _program(first, then, launched, workload)
+            return _program(first, then, launched, source, workload)
         except (Unclear, Unreadable) as error:
             reasons.append(f"`{launcher.name}`, {error}")
     raise Unclear("; ".join(reasons) or f"no function launches {what}")
@@ -272,7 +280,11 @@ class _Change(Reading):
 
 
 def _program(
-    before: _End, after: _End, launched: Sequence[tuple[Kernel, Sequence[str]]], workload: Workload
+    before: _End,
+    after: _End,
+    launched: Sequence[tuple[Kernel, Sequence[str]]],
+    source: SourceFile,
+    workload: Workload,
 ) -> HostProgram:
     """The steps after a change over the workload's arguments: what is returned in the place of a buffer of the workload
     is that buffer.
@@ -282,9 +294,11 @@ def _program(
         names = ", ".join(step.entry for step in launches) or "nothing"
         raise Unclear(f"launches {names} before the change, and the workload is of other launches")
     arguments: dict[str, str] = {}
+    constants: dict[str, str] = {}
     for step, (_, order) in zip(launches, launched, strict=True):
         _check_launch(step, order, workload)
         arguments |= dict(zip(map(buffer_of, step.arguments), order, strict=False))
+        constants |= constants_passed(step, order)
     made_before = {scratch.name for scratch in before.scratch}
     own: dict[str, str] = {}
     for old, new in zip(before.gives, after.gives, strict=False):
@@ -301,12 +315,15 @@ def _program(
     for one in after.scratch:
         if one.name in own:
             _check_same(one, own[one.name], workload)
-    steps = [
-        replace(step, arguments=tuple(renamed(word, own) for word in step.arguments))
-        if isinstance(step, LaunchStep)
-        else replace(step, buffer=own.get(step.buffer, step.buffer))
-        for step in after.steps
-    ]
+    steps: list[LaunchStep | MemsetStep] = []
+    for done in after.steps:
+        if isinstance(done, LaunchStep):
+            kernel = source.kernel(done.entry)
+            parameters = [p.name for p in kernel.parameters] if kernel is not None else []
+            launch = with_scalars(done, constants, parameters, workload)
+            steps.append(replace(launch, arguments=tuple(renamed(word, own) for word in launch.arguments)))
+        else:
+            steps.append(replace(done, buffer=own.get(done.buffer, done.buffer)))
     scratch = tuple(one for one in after.scratch if one.name not in own)
     conditions = over_dims((c for c in after.conditions if c not in before.conditions), workload)
     return HostProgram(tuple(steps), scratch, conditions)

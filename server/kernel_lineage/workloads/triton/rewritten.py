@@ -13,7 +13,15 @@ from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_
 from kernel_gate.program import LaunchStep, MemsetStep, Scratch, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel, SourceFile
-from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, renamed
+from kernel_lineage.workloads.host_program import (
+    HostProgram,
+    Unclear,
+    buffer_of,
+    constants_passed,
+    over_dims,
+    renamed,
+    with_scalars,
+)
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.triton.collector import Collector
@@ -105,13 +113,14 @@ class _Change:
                 self.strides[value.tensor, value.axis] = name
         places = {place: passed.get(t.buffer) for place, t in before.gives.items() if isinstance(t, Tensor)}
         locals_ = {n: passed.get(t.buffer) for n, t in before.names.items() if isinstance(t, Tensor)}
+        constants = constants_passed(launches[0], order)
         cleared = {passed.get(step.buffer) for step in before.steps if isinstance(step, MemsetStep)}
         kernels = {k.name: k for k in source.kernels}
 
         def program(dims: Mapping[str, int]) -> tuple[HostProgram, tuple[str, ...]]:
             end = self._at(dims, changed, kernels)
             promises = tuple(p for p in end.promises if p not in before.promises)
-            return self._program(end, places, locals_, cleared, kernels, dims), promises
+            return self._program(end, places, locals_, cleared, constants, kernels, dims), promises
 
         steps, promises = program(base)
         conditions = over_dims(promises, self.workload)
@@ -204,6 +213,7 @@ class _Change:
         places: Mapping[tuple[int, ...], str | None],
         locals_: Mapping[str, str | None],
         cleared: Collection[str | None],
+        constants: Mapping[str, str],
         kernels: Mapping[str, Kernel],
         dims: Mapping[str, int],
     ) -> HostProgram:
@@ -259,6 +269,10 @@ class _Change:
         steps: list[LaunchStep | MemsetStep] = []
         for step in end.steps:
             if isinstance(step, LaunchStep):
+                names = [
+                    p.name for p in kernels[step.entry].parameters if p.name not in step.launch.constexpr
+                ]
+                step = with_scalars(step, constants, names, self.workload)
                 steps.append(replace(step, arguments=tuple(renamed(word, own) for word in step.arguments)))
             elif step.buffer in used and (adds or own.get(step.buffer, step.buffer) not in cleared):
                 # What the host clears for nothing is timed on neither side.
