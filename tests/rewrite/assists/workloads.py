@@ -624,6 +624,11 @@ WORKLOADS = {
                  "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
                  "rows: int32 = N", "width: int32 = C", "eps: float32 = 0.00001"),
     ),
+    "sums_along_y": (
+        workload("sums_along_y", "N = [1, 5, 70]\nC = [1, 33, 300]",
+                 'grid = ["1", "ceil_div(N, 32)"]\nblock = [1, 32]',
+                 "y: output float32 [N]", "x: input float32 [N, C]", "rows: int32 = N", "width: int32 = C"),
+    ),
     "standardised_cells": (
         workload("standardised_cells", "N = [1, 5, 9]\nC = [1, 33, 300]",
                  'grid = ["ceil_div(C, 16)", "ceil_div(N, 8)"]\nblock = [16, 8]',

@@ -78,6 +78,19 @@ def extent_changed(
     return Edit(written.span, change(_term(written.text)))
 
 
+def written_at_launch(kernel: Kernel, launch: Launch, grid: str, block: str) -> list[Edit]:
+    """Edits that write a grid and a block between `<<<` and `>>>`, where a `dim3` stood that other code uses as well.
+
+    Refused for a launch that is not written so.
+    """
+    try:
+        places = configuration(kernel, launch)[:2]
+    except LaunchError:
+        line = launch.span.first_line
+        raise Refusal(f"the grid and block in line {line} are not written at the launch") from None
+    return [Edit(place.span, text) for place, text in zip(places, (grid, block), strict=True)]
+
+
 def _component(data: bytes, opening: int, axis: int, change: Callable[[str], str]) -> Edit | None:
     """An edit of one argument of the list that opens there."""
     end = closing(data, opening)

@@ -33,6 +33,7 @@ from kernel_lineage.rewrite.assists.blocks_at_launch import (
     change_blocks,
     extent_changed,
     launches_of,
+    written_at_launch,
 )
 from kernel_lineage.rewrite.assists.element_rows import (
     COLUMN,
@@ -283,6 +284,4 @@ def _launched(kernel: Kernel, launch: Launch, elements: ElementRows) -> list[Edi
         extent_changed(kernel, launch, "block", 1, lambda _: "1"),
     ]
     made = [edit for edit in edits if edit is not None]
-    if len(made) < len(edits):
-        raise Refusal(f"the grid and block in line {line} are not written at the launch as two `dim3`")
-    return made
+    return made if len(made) == len(edits) else written_at_launch(kernel, launch, blocks, str(threads))

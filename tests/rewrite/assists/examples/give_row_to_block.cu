@@ -450,8 +450,8 @@ __global__ void along(float *y, const float *x, int rows, int width) {
 void run(float *y, const float *x, int rows, int width) {
     along<<<dim3(1, (rows + 31) / 32), dim3(8, 32)>>>(y, x, rows, width);
 }
-// --- along refuses: are not written at the launch as two `dim3`
-__global__ void along(float *y, const float *x, int rows, int width) {
+// --- sums_along_y applies
+__global__ void sums_along_y(float *y, const float *x, int rows, int width) {
     const int r = blockIdx.y * blockDim.y + threadIdx.y;
     if (r >= rows) return;
     float total = 0.0f;
@@ -459,10 +459,34 @@ __global__ void along(float *y, const float *x, int rows, int width) {
     y[r] = total;
 }
 void run(float *y, const float *x, int rows, int width) {
-    const dim3 grid(1, (rows + 31) / 32);
-    const dim3 block(1, 32);
-    along<<<grid, block>>>(y, x, rows, width);
-    along<<<grid, block>>>(y, y, rows, 1);
+    const dim3 threads(1, 32);
+    const dim3 blocks(1, (rows + threads.y - 1) / threads.y);
+    sums_along_y<<<blocks, threads>>>(y, x, rows, width);
+}
+// --- sums_along_y becomes
+__global__ void sums_along_y(float *y, const float *x, int rows, int width) {
+    const int r = blockIdx.x;
+    const int part = threadIdx.x;
+    if (r >= rows) return;
+    float total = 0.0f;
+    for (int k = part; k < width; k += blockDim.x) { total += x[r * width + k]; }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        total += __shfl_xor_sync(0xffffffffu, total, offset);
+    }
+    __shared__ float total_of_warps[32];
+    if (threadIdx.x % 32 == 0) { total_of_warps[threadIdx.x / 32] = total; }
+    __syncthreads();
+    total = total_of_warps[0];
+    for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+        total += total_of_warps[warp];
+    }
+    __syncthreads();
+    if (part == 0) { y[r] = total; }
+}
+void run(float *y, const float *x, int rows, int width) {
+    const dim3 threads(1, 32);
+    const dim3 blocks(1, (rows + threads.y - 1) / threads.y);
+    sums_along_y<<<((rows + threads.y - 1) / threads.y) * 32, 256>>>(y, x, rows, width);
 }
 // --- along refuses: uses blockDim beside `r`
 __global__ void along(float *y, const float *x, int rows, int width) {
