@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tree_sitter import Node, Parser, Tree
+from tree_sitter import Node, Tree
 
 from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_launches import launches
 from kernel_lineage.kernels.cuda_macro_heads import MacroHead, macro_heads
-from kernel_lineage.kernels.cuda_nodes import definition_node, grammar
+from kernel_lineage.kernels.cuda_nodes import definition_node
 from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
 from kernel_lineage.kernels.cuda_parameters import (
     of_one_meaning,
@@ -25,6 +25,7 @@ from kernel_lineage.kernels.cuda_parameters import (
     type_meanings,
 )
 from kernel_lineage.kernels.cuda_text import Text, closing, one_line, text_of
+from kernel_lineage.kernels.cuda_trees import parsed
 from kernel_lineage.kernels.source import DeviceFunction, Kernel, Language, Launch, Problem, SourceFile
 from kernel_lineage.kernels.words import WORD_OF_BYTES
 
@@ -36,7 +37,7 @@ def parse(data: bytes, tree: Tree | None = None) -> SourceFile:
     """All that is seen of a CUDA C++ file; a tree of the same bytes saves the parse. Never raises on content."""
     text = text_of(data)
     if tree is None:
-        tree = Parser(grammar()).parse(data)
+        tree, _ = parsed(data, masked=lambda: text.masked)
     declarations = outline(text)
     functions = [d for d in declarations if d.what is What.FUNCTION and d.defined]
     global_words, device_words = _qualifiers(text)

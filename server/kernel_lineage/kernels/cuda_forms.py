@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,10 +10,18 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.source import Span
 
+_QUALIFIED = re.compile(r"[A-Za-z_]\w*(?:\s*::\s*\w+)*")
+_TYPE_BY_NAME = re.compile(
+    r"(?:.*\W)?(?:\w+_t|T\w?|void|bool|char|short|int|long|float|double|half|unsigned|signed|u?int)"
+)
+
 
 def text_of(node: Node | None) -> str:
-    """The source text of a node; "" for None."""
-    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
+    """The source text of a node; "" for None. A name in brackets that is one node (`cuda_trees`) is without them."""
+    if node is None:
+        return ""
+    text = (node.text or b"").decode("utf-8", "replace")
+    return text[1:-1].strip() if text.startswith("(") and node.type == "identifier" else text
 
 
 def span_of(node: Node) -> Span:
@@ -50,7 +59,7 @@ def uses_of(node: Node, name: str) -> list[Node]:
 def operator_of(node: Node) -> str:
     """The operator of a unary, binary, assignment or update expression."""
     operator = node.child_by_field_name("operator")
-    return operator.type if operator is not None else ""
+    return text_of(operator)
 
 
 def bare(node: Node | None) -> Node | None:
@@ -63,6 +72,27 @@ def bare(node: Node | None) -> Node | None:
 def field_of(node: Node | None, name: str) -> Node | None:
     """A named part of a node without the parentheses around it; None where there is no such part, or no node."""
     return bare(node.child_by_field_name(name)) if node is not None else None
+
+
+def sign_of_two(cast: Node) -> str:
+    """The sign of what reads like a cast to a name, and is a product or a sum where that is a value: `*` of `(a) * b`.
+
+    "" for a cast that can only be one, and to what is a type by its name.
+    """
+    written, value = text_of(cast.child_by_field_name("type")).strip(), cast.child_by_field_name("value")
+    if value is None or value.type not in ("unary_expression", "pointer_expression"):
+        return ""
+    if _TYPE_BY_NAME.fullmatch(written) or not _QUALIFIED.fullmatch(written):
+        return ""
+    sign, inner = operator_of(value), value.child_by_field_name("argument")
+    if (
+        sign == "&"
+        and inner is not None
+        and inner.start_byte == value.start_byte + 1
+        and operator_of(inner) == "&"
+    ):
+        return "&&"
+    return sign if sign in ("+", "-", "*", "&", "&&") else ""
 
 
 def changed_by(node: Node, *, addressed: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import above, span_of, test_of
+from kernel_lineage.kernels.cuda_forms import above, operator_of, span_of, test_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.cuda_text import arguments, one_line
 from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile, Span
@@ -189,9 +189,9 @@ def _each(
         part = waiting.pop()
         while part.type in ("condition_clause", "parenthesized_expression") and part.named_child_count == 1:
             part = part.named_children[0]
-        operator = part.child_by_field_name("operator") if part.type == "binary_expression" else None
+        operator = operator_of(part) if part.type == "binary_expression" else ""
         left, right = part.child_by_field_name("left"), part.child_by_field_name("right")
-        if operator is not None and operator.type == separator and left is not None and right is not None:
+        if operator == separator and left is not None and right is not None:
             waiting += (right, left)
         else:
             yield Guard(_text(part), kind, span_of(part), where, leaves)

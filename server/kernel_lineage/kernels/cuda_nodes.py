@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
-import tree_sitter_cuda
-from tree_sitter import Language as Grammar
-from tree_sitter import Node, Parser, Point, Range
+from tree_sitter import Node, Point, Range
 
 from kernel_lineage.kernels.cuda_outline import Declaration
 from kernel_lineage.kernels.cuda_text import Text
-
-
-@cache
-def grammar() -> Grammar:
-    """The grammar of tree-sitter-cuda."""
-    return Grammar(tree_sitter_cuda.language())
+from kernel_lineage.kernels.cuda_trees import parsed
 
 
 def descendants(node: Node) -> Iterator[Node]:
@@ -58,7 +50,7 @@ def definition_node(text: Text, root: Node, head: Declaration) -> Node | None:
 def _alone(text: Text, ranges: list[tuple[int, int]]) -> Node:
     """The root of a parse of some ranges of a file, at their own places."""
     included = [Range(_point(text, a), _point(text, b), a, b) for a, b in ranges if a < b]
-    return Parser(grammar(), included_ranges=included).parse(text.data).root_node
+    return parsed(text.data, ranges=included, masked=lambda: text.masked)[0].root_node
 
 
 def _around_directives(text: Text, start: int, end: int, head_end: int) -> list[tuple[int, int]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tree_sitter import Parser, Point, Tree
+from tree_sitter import Point, Tree
 
 from kernel_lineage.kernels import cuda, reading
-from kernel_lineage.kernels.cuda_nodes import grammar
+from kernel_lineage.kernels.cuda_trees import parsed
 from kernel_lineage.kernels.source import Language, SourceFile
 
 
@@ -18,8 +18,10 @@ class OpenDocument:
     def __init__(self, data: bytes, language: Language) -> None:
         self._data = data
         self._language = language
-        self._parser = Parser(grammar()) if language is Language.CUDA and not reading.refusal(data) else None
-        self._tree: Tree | None = self._parser.parse(data) if self._parser else None
+        self._tree: Tree | None = None
+        self._mended = False
+        if language is Language.CUDA and not reading.refusal(data):
+            self._tree, self._mended = parsed(data)
         self._source: SourceFile | None = None
 
     @property
@@ -47,7 +49,10 @@ class OpenDocument:
         old = self._data
         self._data = old[:start] + new + old[end:]
         self._source = None
-        if self._parser is None or self._tree is None:
+        if self._tree is None:
+            return
+        if self._mended:
+            self._tree, self._mended = parsed(self._data)
             return
         tree = self._tree.copy()  # nodes that were given out belong to the old tree, and an edit moves them
         tree.edit(
@@ -58,7 +63,7 @@ class OpenDocument:
             old_end_point=_point(old, end),
             new_end_point=_point(self._data, start + len(new)),
         )
-        self._tree = self._parser.parse(self._data, tree)
+        self._tree, self._mended = parsed(self._data, tree)
 
 
 def _point(data: bytes, offset: int) -> Point:

@@ -254,3 +254,31 @@ int main() { float* x; const int n = 1000; cudaMalloc(&x, n * 4); fill<<<(n + 63
     draft = draft_for(State(tmp_path), "code.cu", "fill", measure=False)
     assert isinstance(draft, Draft) and draft.missing == ()
     assert [a.name for a in draft.workload().args] == ["x", "n", "unnamed_2"]
+
+
+@pytest.mark.parametrize(
+    ("before", "statement", "shape"),
+    [
+        ("", "n = (a) + (b) * n;", "b * n + a"),
+        ("#define AT(i, j) (i) + (j) * n", "n = AT(a, b);", "b * n + a"),
+        ("", "if (!(a >= 0 && a < n && b >= 0 && b < n)) return;", "n"),
+        ("#define IN(i, j) i < n && j > (0)", "if (!(IN(a, b))) return;", "n"),
+        ("", "n = (UNSEEN) + b * n;", "`(UNSEEN) + b * n` cannot be followed"),
+    ],
+)
+def test_values_are_taken_for_no_templates_and_no_types(
+    tmp_path: Path, before: str, statement: str, shape: str
+) -> None:
+    text = f"""{before}
+__global__ void k(float* o, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) o[i] = n; }}
+void run(float* o, int a, int b, int n) {{
+  {statement}
+  k<<<(n + 31) / 32, 32>>>(o, n);
+}}
+"""
+    (tmp_path / "k.cu").write_text(text)
+    draft = draft_for(State(tmp_path), "k.cu", "run")
+    if isinstance(draft, NoDraft):
+        assert shape in str(draft.reasons)
+    else:
+        assert draft.arguments[0].shape == (shape,)

@@ -45,7 +45,7 @@ from kernel_lineage.code.values import (
     unknown,
     why,
 )
-from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, sign_of_two, text_of
 
 _BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _DECLARED = r"(?:[\w>\]]\s+|[;{{}}]\s*(?:const\s+)?[\w:]+(?:<[^;{{}}]*>)?\s*[*&]+\s*){}\s*[=;,(\[{{)]"
@@ -152,7 +152,10 @@ class Expressions:
                 described = node.child_by_field_name("type")
                 if argument is None or described is None:
                     return Opaque()
-                return cast(self, node, text_of(described), self.value(argument))
+                written, value = text_of(described), self.value(argument)
+                if sign_of_two(node) and not self.scope.is_type(written):
+                    return Opaque(f"`{shown(node)}`, where `{written}` is not seen")
+                return cast(self, node, written, value)
             case "call_expression":
                 value = self.called(node)
                 return loaded(self, node, value.to) if isinstance(value, Reference) else value

@@ -39,10 +39,13 @@ class Names:
 
     source: SourceFile
     headers: tuple[SourceFile, ...] = ()
-    snippets: Snippets = field(default_factory=Snippets)
+    snippets: Snippets = field(init=False)
     _structs: dict[str, Struct | None] = field(default_factory=dict)
     _own: set[int] = field(default_factory=set)
     _elements: dict[tuple[object, ...], Element] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.snippets = Snippets(lambda: b"\n".join(text.masked for text in self.texts))
 
     @cached_property
     def texts(self) -> tuple[Text, ...]:

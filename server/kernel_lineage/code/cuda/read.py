@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tree_sitter import Node, Parser, Point, Range
+from tree_sitter import Node, Point, Range
 
 from kernel_gate.expr.terms import Num, Term, Var
 from kernel_lineage.code.cuda.conversions import literal
@@ -20,7 +20,7 @@ from kernel_lineage.code.model import Model, UnreadableError
 from kernel_lineage.code.setting import LaunchSetting, Setting
 from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Symbol, Value
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_nodes import grammar
+from kernel_lineage.kernels.cuda_trees import parsed
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
 
 
@@ -160,7 +160,7 @@ def _definition(kernel: Kernel, names: Names) -> Node:
     behind = data.rfind(b"\n", 0, end) + 1
     first = Point(kernel.span.first_line - 1, start - line)
     last = Point(data.count(b"\n", 0, end), end - behind)
-    root = Parser(grammar(), included_ranges=[Range(first, last, start, end)]).parse(data).root_node
+    root = parsed(data, ranges=[Range(first, last, start, end)])[0].root_node
     waiting = list(root.named_children)
     while waiting:
         here = waiting.pop(0)

@@ -60,6 +60,11 @@ class Scope(Path[Value]):
         """The type of that name."""
         return self.names.element(written, self.types)
 
+    def is_type(self, written: str) -> bool:
+        """Whether a name is that of a type that is seen."""
+        base = self.names.base(written, self.types)
+        return bool(self.element(written).dtype) or base != written or self.names.struct(base) is not None
+
     def access(
         self,
         node: Node,

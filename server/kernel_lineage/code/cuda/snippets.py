@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tree_sitter import Node, Parser
+from tree_sitter import Node
 
 from kernel_lineage.code.cuda.conditionals import chosen_branches
-from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.cuda_text import Macro
+from kernel_lineage.kernels.cuda_trees import parsed
 
 _ATTRIBUTES = re.compile(
     r"\b(?:__align__|alignas|__launch_bounds__|__cluster_dims__|__attribute__|__maxnreg__)\s*"
@@ -20,6 +20,10 @@ _CAST_OF_NAME = re.compile(
     r"(?<![\w>\])])(\(\s*(?:(?:const|unsigned|signed|struct)\s+)*[\w:]+(?:\s*\*)*\s*\)\s*)\(\s*(\w+)\s*\)(?=\s*[-+])"
 )
 """`(T)(name) + 1`, which the grammar takes for two casts of `+1`."""
+_ELEMENT = re.compile(
+    r"((?:[^\w>\])\s]|\breturn\b)\s*)\(([^\S\n]*\w+\s*(?:\[[^][()\n]*\])+[^\S\n]*)\)(?=\s*[-+*&])"
+)
+"""`(a[i]) + b`, which the grammar takes for a cast to an array: there is none in C++."""
 _CONTINUED = re.compile(r"\\\r?\n")
 
 
@@ -32,6 +36,7 @@ def normalised(text: str, macros: Mapping[str, Macro]) -> str:
     if "#" in text:
         text = chosen_branches(text, macros)
     text = _CAST_OF_NAME.sub(lambda m: m[1] + m[2].ljust(len(m[0]) - len(m[1])), text)
+    text = _ELEMENT.sub(r"\1 \2 ", text)
     return _ATTRIBUTES.sub(_blank, text)
 
 
@@ -41,13 +46,15 @@ def needs_normalising(text: str) -> bool:
         "#if" in text.replace("# ", "#")
         or _ATTRIBUTES.search(text) is not None
         or _CAST_OF_NAME.search(text) is not None
+        or _ELEMENT.search(text) is not None
     )
 
 
 @dataclass(slots=True)
 class Snippets:
-    """Parsed once per text."""
+    """Parsed once per text. `around` gives the text, without comments, of the files that the names in them are from."""
 
+    around: Callable[[], bytes] | None = None
     _nodes: dict[tuple[str, str], Node | None] = field(default_factory=dict)
     _roots: list[Node] = field(default_factory=list)
     """Trees live as long as a node of theirs is held."""
@@ -98,6 +105,7 @@ class Snippets:
         return self._nodes[key]
 
     def _parsed(self, text: str) -> Node:
-        root = Parser(grammar()).parse(_CONTINUED.sub("\n", text).encode()).root_node
+        tree, _ = parsed(_CONTINUED.sub("\n", text).encode(), around=self.around)
+        root = tree.root_node
         self._roots.append(root)
         return root

@@ -9,10 +9,12 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.budget import beyond_budget
+from kernel_lineage.kernels.cuda_forms import inside, operator_of, sign_of_two, text_of
 from kernel_lineage.kernels.cuda_launches import bind
-from kernel_lineage.kernels.cuda_text import Macro
-from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.cuda_text import Macro, blank_literals
+from kernel_lineage.kernels.cuda_trees import parsed
+from kernel_lineage.kernels.reading import refusal
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
 from kernel_lineage.workloads.following.functions import bare_type
@@ -32,17 +34,42 @@ _ROUND = {
 """Types that PyTorch's dispatch gives names to, where no tensor tells them."""
 _FIRST = {"INDEX": "int", "INTEGRAL": "int", "REDUCED_FLOATING": "c10::Half"}
 """What the name of a dispatch says of its types → a usual one of them; float where it says none of these."""
+_LOOSER = {
+    "&&": frozenset({"||"}),
+    "&": frozenset({"||", "&&", "|", "^"}),
+    "+": frozenset({"||", "&&", "|", "^", "&", "==", "!=", "<", ">", "<=", ">=", "<<", ">>"}),
+}
+_LOOSER |= {"-": _LOOSER["+"], "*": _LOOSER["+"] | {"+", "-"}}
+"""A sign between two operands → the operators that bind less."""
+_OF_ONE = ("unary_expression", "pointer_expression", "cast_expression")
 _CASES_FIRST = re.compile(r"\s*(?:case\b|default\s*:)")
 _CASE = re.compile(r"\bAT_DISPATCH_CASE\s*\(\s*(?:\w+::)*(\w+)\s*,")
 
 
+def _binds_as(node: Node, sign: str) -> bool:
+    """Whether what is around a cast takes a part of `(a) + b` only, were that a sum: its operator binds more."""
+    around = node.parent
+    if around is None or around.type != "binary_expression":
+        return around is not None and around.type in _OF_ONE
+    is_left = around.child_by_field_name("left") == node
+    equal = {sign} if is_left or sign != "-" else {"+"}  # `x + (a - b)` is `x + a - b`
+    return operator_of(around) not in _LOOSER[sign] | equal
+
+
 @lru_cache(maxsize=2048)
-def snippet(body: str) -> Node | None:
-    """The block of a macro's body; None where it is none."""
-    root = read(f"void f() {{ {body} ; }}".encode(), Language.CUDA).root
-    functions = (n for n in inside(root) if n.type == "function_definition") if root is not None else iter(())
-    function = next(functions, None)
+def snippet(body: str, around: str) -> Node | None:
+    """The block of a macro's body in a text; None where it is none."""
+    data = f"void f() {{ {body} ; }}".encode()
+    if refusal(data) or beyond_budget(data, Language.CUDA):
+        return None
+    tree, _ = parsed(data, around=lambda: _masked(around))
+    function = next((n for n in inside(tree.root_node) if n.type == "function_definition"), None)
     return function.child_by_field_name("body") if function is not None else None
+
+
+@lru_cache(maxsize=4)
+def _masked(text: str) -> bytes:
+    return blank_literals(text.encode())
 
 
 def _written_out(macro: Macro, listed: Node | None) -> str:
@@ -92,16 +119,20 @@ class Macros(Checks):
         if not parts:
             return body
         rest = text_of(body)[end - body.start_byte :]
-        block = snippet(f"switch (0) {''.join(parts)}{rest}")
+        block = snippet(f"switch (0) {''.join(parts)}{rest}", self.unit.text)
         written = next((n for n in inside(block) if n.type == "switch_statement"), None) if block else None
         return written.child_by_field_name("body") if written is not None else body
 
     def _cast_expression(self, node: Node, names: Names) -> Value:
         """A cast; `(a) + (b)` reads like one of `+(b)` to the type `a`, and is a sum where `a` is no type."""
-        text = self._calculated(node, names)
+        text, sign = self._calculated(node, names), sign_of_two(node)
         if text is not None:
+            if sign and _binds_as(node, sign):
+                raise NotFollowed(f"`{text_of(node.parent)}`")
             with suppress(NotFollowed):
                 return self.expanded(text, names)
+            if sign:
+                raise NotFollowed(f"`{text_of(node)}`")
         return super()._cast_expression(node, names)
 
     def _calculated(self, node: Node, names: Names) -> str | None:
@@ -119,13 +150,13 @@ class Macros(Checks):
         return f"{written} {operand if rest is None else operand[0] + rest}"
 
     def expanded(self, body: str, names: Names) -> Value:
-        block = snippet(body.strip().rstrip(";"))
+        block = snippet(body.strip().rstrip(";"), self.unit.text)
         if block is None or self._depth >= DEEPEST:
             raise NotFollowed(f"`{body}`")
         statements = [c for c in block.named_children if c.type != "comment"]
         if len(statements) == 1 and statements[0].type == "declaration" and "=" not in body:
             # `A * B` reads like the declaration of a pointer.
-            block = snippet(f"({body.strip().rstrip(';')})") or block
+            block = snippet(f"({body.strip().rstrip(';')})", self.unit.text) or block
             statements = [c for c in block.named_children if c.type != "comment"]
         self._depth += 1
         try:

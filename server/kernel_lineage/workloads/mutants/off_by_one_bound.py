@@ -19,8 +19,9 @@ _OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 
 def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
     for comparison in binaries(ground, *sorted(COMPARISONS)):
-        yield (replace_node(comparison.operator, _OTHER[comparison.operator.type]),)
-        if comparison.operator.type == "<" and text_of(comparison.left) in ground.addresses:
+        operator = text_of(comparison.operator)
+        yield (replace_node(comparison.operator, _OTHER[operator]),)
+        if operator == "<" and text_of(comparison.left) in ground.addresses:
             yield (replace_node(comparison.right, f"{enclosed(comparison.right)} - 1"),)
 
 

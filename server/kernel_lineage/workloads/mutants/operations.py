@@ -77,7 +77,7 @@ def binaries(ground: Ground, *operators: str) -> Iterator[Binary]:
         misread = statement is not None and statement.type == "expression_statement"
         if left is None or operator is None or right is None or misread:
             continue
-        if operator.type in operators:
+        if text_of(operator) in operators:
             yield Binary(node, left, operator, right)
 
 
@@ -217,7 +217,7 @@ def counted_loops(ground: Ground) -> Iterator[CountedLoop]:
             continue
         counter, bound = condition.child_by_field_name("left"), condition.child_by_field_name("right")
         operator = condition.child_by_field_name("operator")
-        if counter is None or bound is None or operator is None or operator.type != "<":
+        if counter is None or bound is None or text_of(operator) != "<":
             continue
         if update.type == "update_expression" and text_of(counter) in text_of(update):
             step = "1"
