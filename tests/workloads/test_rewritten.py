@@ -76,7 +76,7 @@ def launched(program: Program) -> list[LaunchStep]:
     return [step for step in program.steps if isinstance(step, LaunchStep)]
 
 
-@pytest.mark.parametrize(("clear", "code"), [(CLEAR, Reason.NOT_PROFILED), ("", Reason.WRONG_VALUE)])
+@pytest.mark.parametrize(("clear", "code"), [(CLEAR, Reason.NOT_PROFILED), ("", Reason.NOT_WRITTEN)])
 def test_parts_in_a_workspace_that_is_kept(tmp_path: Path, clear: str, code: Reason):
     workload = parse_workload(CUDA)
     before = program_from_file(

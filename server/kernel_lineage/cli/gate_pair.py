@@ -67,7 +67,7 @@ def gate_pair(
     from kernel_lineage.rewrite.compiled_where import where_it_compiles
     from kernel_lineage.rewrite.instances import judged_in_all_types
     from kernel_lineage.rewrite.proving.both import judged_with_proofs
-    from kernel_lineage.workloads.files import kernel_of
+    from kernel_lineage.workloads.files import target_of
     from kernel_lineage.workloads.on_the_spot import resting_on
 
     started = time.monotonic()
@@ -89,9 +89,9 @@ def gate_pair(
 
             proved = judged_with_proofs(lambda: judge(request), *programs, pair.candidate, workload)
             if options.case is None:
-                kernel = kernel_of(pair.baseline, KernelName.of(name).name)
+                target = target_of(pair.baseline, KernelName.of(name).name)
                 proved = judged_in_all_types(
-                    proved, request, pair.baseline, kernel, _makers(pair, name), judge
+                    proved, request, pair.baseline, target, _makers(pair, name), judge
                 )
             verdict = resting_on(proved, spot)
             if run.narrow_seconds:

@@ -12,9 +12,9 @@ from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.proving.both import judged_with_proofs
+from kernel_lineage.workloads.files import Launcher, Target
 from kernel_lineage.workloads.instances import other_instances
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.promises import broken, fitted_sizes
@@ -27,14 +27,15 @@ def judged_in_all_types(
     verdict: Verdict,
     request: GateRequest,
     path: Path,
-    kernel: Kernel,
+    target: Target,
     programs: Sequence[Callable[..., Program]],
     judge: Callable[[GateRequest], Verdict],
 ) -> Verdict:
     """The verdict on a request, and on the same with the other types that the host code of `path` launches.
 
     `programs` make the baseline and the candidate of a workload, `template_arguments` and `views`. A candidate that is
-    rejected as one of them is rejected; the verdict names one for which nothing could be judged, with the reason.
+    rejected as one of them is rejected; the verdict names one for which nothing could be judged, with the reason. A
+    host function, whose statements choose what it launches, has no others.
     """
     if verdict.outcome is not Outcome.ACCEPTED and verdict.code is not Reason.NOT_PROFILED:
         return verdict
@@ -51,7 +52,12 @@ def judged_in_all_types(
         notes.append(
             f"only where {' and '.join(where)}: elsewhere another instance is launched, which is not judged"
         )
-    for instance in other_instances(path, kernel, request.workload, request.baseline):
+    others = (
+        ()
+        if isinstance(target, Launcher)
+        else other_instances(path, target, request.workload, request.baseline)
+    )
+    for instance in others:
         if instance.workload is None:
             notes.append(f"not judged as {instance.name}: {instance.why}")
             continue

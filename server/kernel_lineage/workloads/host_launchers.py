@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
+
+from tree_sitter import Node
 
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, evaluate
@@ -11,19 +14,32 @@ from kernel_gate.expressions import Number as Plain
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Scratch
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Parameter, SourceFile
 from kernel_lineage.workloads.following.fields import alias_of
-from kernel_lineage.workloads.following.functions import HostCode, bare_type
+from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, declared_name
+from kernel_lineage.workloads.following.launch_site import meanings_of, translated
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
+from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sequence import Sequence, Unreadable
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES
-from kernel_lineage.workloads.following.types import bytes_of, dtype_of
+from kernel_lineage.workloads.following.structures import (
+    call_of,
+    field_name,
+    is_own,
+    record_of,
+    structure_of,
+)
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,
     Number,
+    Opaque,
+    Record,
+    Reference,
     Value,
     divided,
     made,
@@ -33,7 +49,7 @@ from kernel_lineage.workloads.following.values import (
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.following.written import tidy
-from kernel_lineage.workloads.host_program import HostProgram
+from kernel_lineage.workloads.host_program import HostProgram, step_renamed
 
 STREAM = "cudaStream_t"
 """A type of parameters of which a workload has none."""
@@ -48,10 +64,10 @@ def read_host_function(
     """
     reading = Reading(source, unit, file, workload)
     (function, *_) = (f for f in unit.functions[name] if f.of_host)
-    reading.to_end(function, reading.arguments_of(function))
+    reading.called_again(function, reading.arguments_of(function))
     if not any(isinstance(step, LaunchStep) for step in reading.steps):
         raise Unreadable(file.functions[name][0].node.start_point[0] + 1, f"`{name}` launches no kernel")
-    return HostProgram(tuple(reading.steps), tuple(reading.scratch))
+    return HostProgram(tuple(reading.steps), tuple(reading.scratch), calls=reading.calls)
 
 
 class Reading(Sequence):
@@ -64,44 +80,204 @@ class Reading(Sequence):
         self._source, self.workload = source, workload
         self.memory: dict[Buffer, str] = {}
         """Memory of the device by its names."""
+        self._of_callers: set[Buffer] = set()
+        """Buffers of structures that callers give, which nobody else uses."""
+        self._is_static, self._statics = False, Names()
+        self.calls = 1
         self.shapes: list[dict[str, Plain]] = [
             {**dims, **workload.scalars(dims)}
             for dims in itertools.chain(workload.shapes(), workload.profile_dims)
         ]
 
+    def called_again(self, function: HostCode, values: Mapping[str, Value]) -> Value | None:
+        """What a function gives when it is called once, and once more where the second call does other things.
+
+        What is cleared where it is allocated is cleared for the first call alone. Raises `Unreadable`.
+        """
+        by_value = {p.name for p in function.parameters if not p.reference and not p.stars}
+        copies = {
+            n: Record(v.type, dict(v.fields))
+            for n, v in values.items()
+            if n in by_value and isinstance(v, Record)
+        }
+        given = self.to_end(function, values)
+        first, count = self.steps, len(self.scratch)
+        self.steps = []
+        again = self.to_end(function, {**values, **copies})
+        left = [one.name for one in self.scratch[:count]]
+        same: dict[str, str] = {}
+        for one in self.scratch[count:]:
+            twin = next((n for n in left if n.rpartition("_")[0] == one.name.rpartition("_")[0]), None)
+            if twin is not None:
+                left.remove(twin)
+                same[one.name] = twin
+        if [step_renamed(step, same) for step in self.steps] == first:
+            self.steps = first
+            del self.scratch[count:]
+            return given
+        kept = [a.name for a in self.workload.args if a.kind == "inout"]
+        if kept:
+            raise Unreadable(
+                self._line_of(function.node) or 1,
+                f"a later call of `{function.name}` finds other contents than the first, and calls change "
+                f"`{kept[0]}` one after the other",
+            )
+        self.steps, self.calls = [*first, *self.steps], 2
+        return again
+
     def arguments_of(self, function: HostCode) -> Mapping[str, Value]:
-        """The function's parameters as the workload's arguments: by name where all are known, else by position."""
+        """The function's parameters as the workload's arguments: by name where all are known, else by position.
+
+        Of a structure each field is one, or is what callers give it.
+        """
         workload = self.workload
+        structures = {p.name: p for p in function.parameters if structure_of(p, self.unit)}
+        fields = {field_name(p, f) for p in structures.values() for f in structure_of(p, self.unit)}
+        declared = [a.name for a in workload.args if a.name not in fields]
         names = {a.name for a in workload.args} | set(workload.dims)
-        parameters = [p for p in function.parameters if p.type != STREAM]
+        parameters = [p for p in function.parameters if p.type != STREAM and p.name not in structures]
         by_name = all(p.name in names or p.name.lower() in BLOCK_SIZES for p in parameters)
-        if not by_name and len(parameters) != len(workload.args):
+        left_out = [a.name for a in workload.args if a.name in declared and a.kind in ("output", "inout")]
+        if by_name and structures:
+            # What a field was may be one no more.
+            by_name = not set(left_out) - {p.name for p in parameters}
+        if not by_name and len(parameters) != len(declared):
             raise Unreadable(
                 self._line_of(function.node) or 1,
                 f"`{function.name}` takes {', '.join(p.name for p in parameters)}; the workload declares "
-                f"{', '.join(a.name for a in workload.args)}; make them agree",
+                f"{', '.join(declared)}; make them agree",
             )
         values: dict[str, Value] = {}
+        order: dict[str, str] = {}
         for position, parameter in enumerate(parameters):
-            name = parameter.name if by_name else workload.args[position].name
+            name = order[parameter.name] = parameter.name if by_name else declared[position]
             argument = workload.argument(name)
             if argument is not None and argument.is_pointer:
-                kind = alias_of(bare_type(parameter.type), self.unit)
-                buffer = Buffer(name, dtype=kind if bytes_of(kind) else "")
-                self.memory[buffer] = name
-                values[parameter.name] = Address(buffer, buffer.dtype)
+                values[parameter.name] = self._argument_at(name, parameter)
             elif name in names:
                 values[parameter.name] = Number(self.shapes[0][name], (name,))
             else:
                 values[parameter.name] = self._threads()
+        if structures:
+            values |= self._structures(function, [order.get(p.name, "") for p in function.parameters])
         return values
+
+    def _argument_at(self, name: str, parameter: HostParameter) -> Address:
+        """The first element of a buffer of the workload, as a parameter or field points to it."""
+        kind = alias_of(bare_type(parameter.type), self.unit)
+        buffer = Buffer(name, dtype=kind if bytes_of(kind) else "")
+        self.memory[buffer] = name
+        return Address(buffer, buffer.dtype)
+
+    def _structures(self, function: HostCode, order: list[str]) -> dict[str, Value]:
+        """The parameters that are structures, as callers make them, over the workload."""
+        reached = call_of(self.unit, function.name)
+        if reached is None:
+            raise Unreadable(
+                self._line_of(function.node) or 1, f"the calls of `{function.name}` cannot be followed"
+            )
+        launch, sizes = reached
+        outside = (self.unit.constants.keys() | self.unit.macros.keys()) & sizes.dims.keys()
+        meanings = meanings_of(launch, self.workload, order, {n: str(sizes.dims[n]) for n in outside})
+        values: dict[str, Value] = {}
+        for parameter, argued in zip(function.parameters, launch.arguments, strict=True):
+            if not (fields := structure_of(parameter, self.unit)):
+                continue
+            record = record_of(argued.value)
+            made_there = record.fields if record is not None else {}
+            values[parameter.name] = Record(
+                alias_of(parameter.type, self.unit),
+                {
+                    f.name: self._handed(parameter, f, made_there.get(f.name), function, meanings)
+                    for f in fields
+                },
+            )
+        return values
+
+    def _handed(
+        self,
+        parameter: HostParameter,
+        field: HostParameter,
+        value: Value | None,
+        function: HostCode,
+        meanings: Mapping[str, str],
+    ) -> Value:
+        """A field of a structure that a caller gives: an argument of the workload, a number, or a buffer of its own."""
+        name, written = field_name(parameter, field), f"`{parameter.name}.{field.name}`"
+        argument = self.workload.argument(name)
+        if argument is not None and argument.is_pointer:
+            return self._argument_at(name, field)
+        if isinstance(value, Number):
+            text = translated(value, meanings)
+            return self._over_workload(text) if text is not None else Opaque(f"{written}, a caller's number,")
+        if isinstance(value, Address) and value.buffer is None:
+            return replace(value, dtype=value.dtype or alias_of(field.type, self.unit), place="")
+        buffer = buffer_at(value) if value is not None else None
+        if value is None or buffer is None or field.array:
+            return Opaque(f"{written}, which nothing tells,")
+        if not is_own(field, value, function, self.unit):
+            return Opaque(
+                f"{written}, which is no argument of the workload and which others use or allocate,"
+            )
+        text = translated(buffer.size, meanings) if buffer.size is not None else None
+        if text is None:
+            return Opaque(f"{written}, whose bytes are not told over the workload,")
+        kind = alias_of(field.type, self.unit)
+        size = self._over_workload(text)
+        handed = Buffer(field.name, size, dtype=kind if bytes_of(kind) else "", cleared=buffer.cleared)
+        self._of_callers.add(handed)
+        return Address(handed, handed.dtype)
+
+    def _over_workload(self, text: str) -> Number:
+        """A number that an expression of the workload gives."""
+        value = evaluate(text, self.shapes[0])
+        return plain(value) if text.isdigit() else made(value, text)
+
+    def _do_declaration(self, node: Node, names: Names) -> None:
+        if not any(text_of(child) == "static" for child in node.children):
+            around, self._is_static = self._is_static, False
+            super()._do_declaration(node, names)
+            self._is_static = around
+            return
+        for declarator in node.children_by_field_name("declarator"):
+            name, _ = declared_name(declarator)
+            kept = f"{self.frames[-1].function.name}:{name}"
+            if kept not in self._statics.values:
+                self._is_static = True
+                super()._do_declaration(node, made := Names(names))
+                self._is_static = False
+                self._statics.values[kept] = made.values[name]
+            names.values.pop(name, None)
+            names.references[name] = Reference(self._statics, kept)
+
+    def unset(self, kind: str, stars: int, name: str) -> Value:
+        """A variable that is declared without a value: a static one is zero, a field what its structure says."""
+        if self._is_static and stars:
+            return Address(None, kind)
+        if self._is_static and kind in (*INTEGERS, *FLOATS, "bool"):
+            return plain(0)
+        fields = self.unit.fields_of(kind) if not stars and kind not in VECTORS else ()
+        if not fields:
+            return super().unset(kind, stars, name)
+        return Record(kind, {f.name: self._field_as_made(f) for f in fields})
+
+    def _field_as_made(self, part: HostParameter) -> Value:
+        """A field of a structure as it is made."""
+        if part.initial is None:
+            return (
+                self.unset(part.type, part.stars, part.name) if self._is_static else Opaque(f"`{part.name}`")
+            )
+        try:
+            value = self.value(part.initial, Names())
+        except NotFollowed as error:
+            return Opaque(str(error))
+        return Address(None, part.type) if isinstance(value, Address) and value.buffer is None else value
 
     def _threads(self) -> Number:
         """How many threads a block of the workload has."""
         total = plain(1)
         for extent in map(str, self.workload.launch.block):
-            value = evaluate(extent, self.shapes[0])
-            total = times(total, plain(value) if extent.isdigit() else made(value, extent))
+            total = times(total, self._over_workload(extent))
         return total
 
     def decided(self, number: Number) -> Plain:
@@ -139,20 +315,34 @@ class Reading(Sequence):
     def _operand(self, operand: LaunchArgument, parameter: Parameter | None) -> Operand:
         buffer = buffer_at(operand.value)
         if isinstance(operand.value, (Address, Buffer)):
-            if buffer not in self.memory:
-                raise NotFollowed(f"`{operand.written}`, which points to nothing that is allocated here,")
+            memory = self._kept(buffer, operand.written)
             offset = operand.value.offset if isinstance(operand.value, Address) else None
             if offset is None or (offset.is_constant and offset.value == 0):
-                return self.memory[buffer]
-            return Pointer(
-                self.memory[buffer], self.expression(times(offset, plain(self._itemsize(operand.value))))
-            )
+                return memory
+            return Pointer(memory, self.expression(times(offset, plain(self._itemsize(operand.value)))))
         text = self.expression(operand.value)
         kind = parameter and (parameter.dtype or dtype_of(alias_of(bare_type(parameter.type), self.unit)))
         argument = self.workload.argument(text)
         if argument is not None and argument.kind == "scalar" and kind in (None, argument.dtype):
             return argument.name
         return Constant(text, kind or "int32")
+
+    def _kept(self, buffer: Buffer | None, written: str) -> str:
+        """The name of memory of the device; that of a caller's is the program's own. Raises `NotFollowed`."""
+        if buffer in self._of_callers and buffer not in self.memory:
+            self._allocate(buffer)
+            if buffer.cleared:
+                self.steps.append(MemsetStep(self.memory[buffer]))
+        if buffer not in self.memory:
+            raise NotFollowed(f"`{written}`, which points to nothing that is allocated here,")
+        return self.memory[buffer]
+
+    def _allocate(self, buffer: Buffer) -> None:
+        """Make a buffer one of the program's own."""
+        kind = dtype_of(buffer.dtype) or "uint8"
+        count = divided(buffer.size or plain(0), plain(DTYPES[kind].itemsize))
+        self.memory[buffer] = f"{buffer.name}_{len(self.scratch)}"
+        self.scratch.append(Scratch(self.memory[buffer], kind, (self.expression(count),)))
 
     def _itemsize(self, pointer: Value) -> int:
         """Bytes of one element of what a pointer points to."""
@@ -170,22 +360,17 @@ class Reading(Sequence):
             buffer = buffer_at(args[0])
             if buffer is None or buffer.size is None:
                 raise NotFollowed(f"the size of `{name}()`")
-            kind = dtype_of(buffer.dtype) or "uint8"
-            count = divided(buffer.size, plain(DTYPES[kind].itemsize))
-            self.memory[buffer] = f"{buffer.name}_{len(self.scratch)}"
-            self.scratch.append(Scratch(self.memory[buffer], kind, (self.expression(count),)))
+            self._allocate(buffer)
             return True
         if name in CLEARS and len(args) >= 3:
             target = args[0]
-            buffer = buffer_at(target)
-            if buffer not in self.memory:
-                raise NotFollowed(f"`{name}()` of what is not known here")
+            memory = self._kept(buffer_at(target), f"{name}()")
             offset = target.offset if isinstance(target, Address) else None
             start = (
                 self.expression(times(offset, plain(self._itemsize(target)))) if offset is not None else "0"
             )
             value = int(self.decided(self._as_number(args[1]))) & 0xFF
-            self.steps.append(MemsetStep(self.memory[buffer], value, self.expression(args[2]), start))
+            self.steps.append(MemsetStep(memory, value, self.expression(args[2]), start))
             return True
         return False
 

@@ -32,6 +32,8 @@ class HostProgram:
     scratch: tuple[Scratch, ...]
     conditions: tuple[str, ...] = ()
     """What holds over dims where the function takes these steps; elsewhere it takes others."""
+    calls: int = 1
+    """How often the function is called: twice where a later call finds other contents than the first."""
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -119,3 +121,10 @@ def renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
     if isinstance(operand, Pointer):
         return replace(operand, buffer=names.get(operand.buffer, operand.buffer))
     return names.get(operand, operand) if isinstance(operand, str) else operand
+
+
+def step_renamed(step: LaunchStep | MemsetStep, names: Mapping[str, str]) -> LaunchStep | MemsetStep:
+    """The same with other names for buffers."""
+    if isinstance(step, MemsetStep):
+        return replace(step, buffer=names.get(step.buffer, step.buffer))
+    return replace(step, arguments=tuple(renamed(word, names) for word in step.arguments))

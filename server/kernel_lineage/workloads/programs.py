@@ -272,7 +272,7 @@ def _launched(
         lacking=lacking,
         steps=read_steps.steps,
         scratch=read_steps.scratch,
-        name=label,
+        name=label if read_steps.calls == 1 else f"{label}, called twice",
     )
 
 

@@ -16,12 +16,16 @@ from typing import Literal
 
 from kernel_gate.deadline import Threads, seconds_left
 from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchStep, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.files import Launcher, Target, data_of
+from kernel_lineage.workloads.following.roles import handed_on, roles_of
+from kernel_lineage.workloads.host_program import buffer_of
 from kernel_lineage.workloads.mutants.model import Mutant
 from kernel_lineage.workloads.mutants.registry import mutants_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
@@ -145,7 +149,13 @@ def prove(
         finally:
             idle.put(worker)
 
-    of_kinds = [m for k in kernels for m in mutants_of(k) if kinds is None or m.kind in kinds]
+    inner = {k.name for k in kernels if baseline.scratch and _writes_no_output(k, baseline)}
+    of_kinds = [
+        m
+        for k in kernels
+        for m in mutants_of(k)
+        if (kinds is None or m.kind in kinds) and not (m.kind == _EVERY_ONE and k.name in inner)
+    ]
     chosen = tuple(spread(of_kinds, per_kind))
     done = 0
 
@@ -171,6 +181,20 @@ def prove(
             cut = of_itself.code is Reason.HANG and not seconds_left()
             return Proof(itself.reason, built=itself.name != "build", cut=cut)
         return Proof("", tuple(pool.map(judged, chosen)))
+
+
+def _writes_no_output(kernel: Kernel, program: Program) -> bool:
+    """Whether all that a kernel writes are buffers of the program's own: what lies there zero may be as good."""
+    own = {scratch.name for scratch in program.scratch}
+    roles = roles_of(kernel)
+    written = {
+        buffer_of(word)
+        for step in program.steps
+        if isinstance(step, LaunchStep) and step.entry == kernel.name
+        for parameter, word in zip(kernel.parameters, step.arguments, strict=False)
+        if parameter.pointer and roles.get(parameter.name, "inout") != "input"
+    }
+    return bool(written) and written <= own and not handed_on(kernel)
 
 
 def spread(mutants: Iterable[Mutant], per_kind: int) -> Iterable[Mutant]:

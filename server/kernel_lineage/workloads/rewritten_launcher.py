@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-
-from tree_sitter import Node
 
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate
@@ -16,7 +14,6 @@ from kernel_gate.expressions import Number as Plain
 from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import (
@@ -26,7 +23,7 @@ from kernel_lineage.workloads.following.launches import LaunchArgument
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sequence import Unreadable
-from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, SCALAR_KINDS, VECTORS, dtype_of
+from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -34,10 +31,8 @@ from kernel_lineage.workloads.following.values import (
     NotFollowed,
     Number,
     Opaque,
-    Record,
     Tensor,
     Value,
-    made,
     plain,
 )
 from kernel_lineage.workloads.following.values import Pointer as Address
@@ -48,7 +43,7 @@ from kernel_lineage.workloads.host_program import (
     buffer_of,
     constants_passed,
     over_dims,
-    renamed,
+    step_renamed,
     with_scalars,
 )
 from kernel_lineage.workloads.host_work import host_code
@@ -96,7 +91,7 @@ def rewritten_launcher(
             continue
         try:
             first = _Change(former, before, before, workload, bound).end(launcher)
-            then = _Change(source, after, own, workload, bound).end(changed[0])
+            then = _Change(source, after, own, workload, bound).end(changed[0], is_called_again=True)
             return _program(first, then, launched, source, workload)
         except (Unclear, Unreadable) as error:
             reasons.append(f"`{launcher.name}`, {error}")
@@ -112,6 +107,7 @@ class _End:
     gives: list[str]
     """The buffers that it returns, "" for what is none."""
     conditions: list[str] = field(default_factory=list)
+    calls: int = 1
 
 
 class _Change(Reading):
@@ -121,17 +117,19 @@ class _Change(Reading):
         self, source: SourceFile, unit: Unit, file: Unit, workload: Workload, bound: NamesBefore
     ) -> None:
         super().__init__(source, unit, file, workload)
-        self._bound, self._conditions, self._is_static = bound, dict[str, None](), False
+        self._bound, self._conditions = bound, dict[str, None]()
         self._streams: set[str] = set()
         # What is timed comes first: where other sizes take another way, it is the one that counts.
         self.shapes = [workload.numbers(dims) for dims in (*workload.profile_dims, *workload.shapes())]
 
-    def end(self, function: HostCode) -> _End:
-        """What a function does. Raises `Unreadable`."""
+    def end(self, function: HostCode, *, is_called_again: bool = False) -> _End:
+        """What a function does; with `is_called_again`, in a later call too. Raises `Unreadable`."""
         self.function = function.name
-        result = self.to_end(function, {**self._outside(), **self._parameters(function)})
+        self.outside.values |= self._outside()
+        values = self._parameters(function)
+        result = (self.called_again if is_called_again else self.to_end)(function, values)
         gives = [self._name_of(part) for part in (result if isinstance(result, list) else [result])]
-        return _End(self.steps, self.scratch, gives, list(self._conditions))
+        return _End(self.steps, self.scratch, gives, list(self._conditions), self.calls)
 
     def _outside(self) -> dict[str, Value]:
         """Variables outside of functions, as they are when the program begins."""
@@ -163,50 +161,16 @@ class _Change(Reading):
             self.memory[buffer] = argument
             if parameter.stars:
                 return Address(buffer, parameter.type)
-            extents = tuple(map(self._number, bound.extents[name]))
+            extents = tuple(map(self._over_workload, bound.extents[name]))
             buffer.tensor = Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
             return buffer.tensor
         if name in bound.meanings and not parameter.stars:
-            return self._number(bound.meanings[name])
+            return self._over_workload(bound.meanings[name])
         if parameter.type == STREAM:
             return plain(0)
         if isinstance(usual := self._default(parameter, Names()), Number):
             return usual
         return self.unset(parameter.type, 0, name) if parameter.stars <= 1 else Opaque(f"`{name}`")
-
-    def _do_declaration(self, node: Node, names: Names) -> None:
-        around = self._is_static
-        self._is_static = any(text_of(child) == "static" for child in node.children)
-        super()._do_declaration(node, names)
-        self._is_static = around
-
-    def unset(self, kind: str, stars: int, name: str) -> Value:
-        """A variable that is declared without a value: a static one is zero, a field what its structure says."""
-        if self._is_static and stars:
-            return Address(None, kind)
-        if self._is_static and kind in (*INTEGERS, *FLOATS, "bool"):
-            return plain(0)
-        fields = self.unit.fields_of(kind) if not stars and kind not in VECTORS else ()
-        return (
-            Record(kind, {f.name: self._field(f) for f in fields})
-            if fields
-            else super().unset(kind, stars, name)
-        )
-
-    def _field(self, part: HostParameter) -> Value:
-        """A field of a structure as it is made."""
-        if part.initial is None:
-            return (
-                self.unset(part.type, part.stars, part.name) if self._is_static else Opaque(f"`{part.name}`")
-            )
-        try:
-            return self.value(part.initial, Names())
-        except NotFollowed as error:
-            return Opaque(str(error))
-
-    def _number(self, text: str) -> Number:
-        value = evaluate(text, self.shapes[0])
-        return plain(value) if text.isdigit() else made(value, text)
 
     def decided(self, number: Number) -> Plain:
         """A number that a way depends on: that of the sizes that are timed, and a condition on others."""
@@ -259,11 +223,11 @@ class _Change(Reading):
             self._kept(buffer, operand.written)
         return super()._operand(operand, parameter)
 
-    def _kept(self, buffer: Buffer, written: str) -> str:
+    def _kept(self, buffer: Buffer | None, written: str) -> str:
         """The name of a buffer; that of a tensor which is made here is one of the program's own."""
-        if buffer in self.memory:
-            return self.memory[buffer]
-        tensor = buffer.tensor
+        tensor = buffer.tensor if buffer is not None else None
+        if buffer is None or buffer in self.memory or tensor is None:
+            return super()._kept(buffer, written)
         shape, kind = (tensor.shape, dtype_of(tensor.dtype)) if tensor is not None else (None, None)
         if shape is None or kind is None:
             raise NotFollowed(f"`{written}`, whose shape and type nothing tells,")
@@ -320,13 +284,11 @@ def _program(
         if isinstance(done, LaunchStep):
             kernel = source.kernel(done.entry)
             parameters = [p.name for p in kernel.parameters] if kernel is not None else []
-            launch = with_scalars(done, constants, parameters, workload)
-            steps.append(replace(launch, arguments=tuple(renamed(word, own) for word in launch.arguments)))
-        else:
-            steps.append(replace(done, buffer=own.get(done.buffer, done.buffer)))
+            done = with_scalars(done, constants, parameters, workload)
+        steps.append(step_renamed(done, own))
     scratch = tuple(one for one in after.scratch if one.name not in own)
     conditions = over_dims((c for c in after.conditions if c not in before.conditions), workload)
-    return HostProgram(tuple(steps), scratch, conditions)
+    return HostProgram(tuple(steps), scratch, conditions, after.calls)
 
 
 def _check_launch(step: LaunchStep, order: Sequence[str], workload: Workload) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import inside, text_of
@@ -17,9 +18,17 @@ from kernel_lineage.workloads.following.draft import argument_of
 from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, declared_name
 from kernel_lineage.workloads.following.gathered import Gathered
+from kernel_lineage.workloads.following.launches import LaunchArgument
 from kernel_lineage.workloads.following.roles import roles_of
+from kernel_lineage.workloads.following.structures import (
+    call_of,
+    field_name,
+    is_own,
+    record_of,
+    structure_of,
+)
 from kernel_lineage.workloads.following.unit import Unit
-from kernel_lineage.workloads.following.ways import follow_way
+from kernel_lineage.workloads.following.values import Number, Opaque
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.model import Draft, Role
 
@@ -32,10 +41,7 @@ _DEPTH = 4
 def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
     """The draft of a host function of a unit."""
     name = launcher.name
-    leading = unit.leading_to(name)
-    functions = [f for f in unit.functions.get(name, ()) if f.of_host]
-    ways = (follow_way(unit, name, leading, entry) for entry in (*unit.entries(leading), *functions))
-    reached = next(filter(None, ways), None)
+    reached = call_of(unit, name)
     if reached is None:
         missing = (f"the parameters of {name}, which cannot be read",)
         return Draft(name, Language.CUDA, path_name, {}, {}, (), missing=missing)
@@ -46,9 +52,10 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
         roles[parameter] = _together(roles[parameter], role) if parameter in roles else role
     facts = Gathered(unit, sizes, {}, launch)
     arguments = tuple(
-        argument_of(_parameter(p, unit), argument, roles.get(p.name, "input"), facts)
+        argument_of(_parameter(part, unit), given, roles.get(given.written, "input"), facts)
         for p, argument in zip(function.parameters, launch.arguments, strict=True)
         if p.type != _STREAM
+        for part, given in _parts(p, argument, function, roles, facts)
     )
     dims, promises = facts.dims(arguments)
     return Draft(
@@ -66,6 +73,30 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
         assumed=(*sizes.said, *facts.said),
         missing=tuple(dict.fromkeys(facts.missing)),
     )
+
+
+def _parts(
+    parameter: HostParameter,
+    argument: LaunchArgument,
+    function: HostCode,
+    roles: Mapping[str, Role],
+    facts: Gathered,
+) -> Iterator[tuple[HostParameter, LaunchArgument]]:
+    """A parameter with what a caller gives for it; of a structure each buffer that is not the function's alone."""
+    record, unit = record_of(argument.value), facts.unit
+    fields = structure_of(parameter, unit)
+    if record is None or not fields:
+        yield parameter, argument
+        return
+    for field in fields:
+        written, value = f"{parameter.name}.{field.name}", record.fields.get(field.name)
+        if isinstance(value, Number) and field.name in function.words:
+            facts.expression(value)
+        elif written in roles and not field.array and is_own(field, value, function, unit):
+            facts.said.append(f"{written} is a workspace: nothing but {function.name} uses what it holds")
+        elif written in roles:
+            part = replace(field, name=field_name(parameter, field))
+            yield part, LaunchArgument(value or Opaque(f"`{written}`"), written)
 
 
 def _parameter(parameter: HostParameter, unit: Unit) -> Parameter:
@@ -90,14 +121,17 @@ def _touched(source: SourceFile, function: HostCode, unit: Unit, depth: int) -> 
             roles: Mapping[str, Role] = roles_of(kernel)
             touched = [(n, roles[n]) for n in names if n in roles]
         elif name in CLEARS and args:
-            names, touched = [args[0]], [(args[0], "output")]
+            names, touched = [""], [("", "output")]
         elif called and called[0] is not function and depth:
             names = [p.name for p in called[0].parameters]
             touched = list(_touched(source, called[0], unit, depth - 1))
         else:
             continue
         inner = dict(zip(names, args, strict=False))
-        yield from ((_root(inner[n], function, values), role) for n, role in touched if n in inner)
+        for place, role in touched:
+            parameter, dot, field = place.partition(".")
+            if parameter in inner:
+                yield _root(inner[parameter] + dot + field, function, values), role
 
 
 def _values(function: HostCode) -> dict[str, str]:
@@ -111,15 +145,17 @@ def _values(function: HostCode) -> dict[str, str]:
 
 
 def _root(expression: str, function: HostCode, values: Mapping[str, str]) -> str:
-    """The parameter that an expression points into: `q` of `(float*)q + n`, or of a local that is that."""
+    """The parameter, or the field of one, that an expression points into: `q` of `(float*)q + n`, or of a local that is
+    that; `ws.sums` of `ws->sums + n`.
+    """
     names = {p.name for p in function.parameters}
     for _ in range(_DEPTH):
         plain = re.sub(r"^(?:\(\s*[\w\s]+\*+\s*\)|&)\s*", "", expression.strip()).lstrip("(&")
-        name = re.match(r"\w*", plain)
-        root = name[0] if name is not None else ""
+        name = re.match(r"(\w*)((?:(?:\.|->)\w+)?)", plain)
+        root, field = (name[1], name[2]) if name is not None else ("", "")
         if root in names or root not in values:
-            return root
-        expression = values[root]
+            return root + field.replace("->", ".")
+        expression = values[root] + field
     return expression
 
 

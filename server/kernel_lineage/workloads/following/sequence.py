@@ -61,6 +61,8 @@ class Sequence(Follower):
         self._file = file
         """The file as it stands, without its headers: lines are told as it has them."""
         self._line = 1
+        self.outside = Names()
+        """Variables outside of functions, as calls leave them."""
 
     @abstractmethod
     def runtime(self, name: str, args: list[Value]) -> bool:
@@ -68,8 +70,7 @@ class Sequence(Follower):
 
     def to_end(self, entry: HostCode, values: Mapping[str, Value]) -> Value | None:
         """What a function gives for its parameters. Raises `Unreadable`."""
-        names = Names(Names())
-        names.values.update(values)
+        names = Names(self.outside, dict(values))
         self.function, self.frames = entry.name, [Frame(entry)]
         self._line = self._line_of(entry.node) or 1
         try:

@@ -16,7 +16,7 @@ from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer
 
 CLEARS = frozenset({"cudaMemset", "cudaMemsetAsync"})
 """Functions that set a buffer's bytes."""
-_KEEPERS = ALLOCATORS | CLEARS | {"cudaFree", "cudaFreeAsync"}
+KEEPERS = ALLOCATORS | CLEARS | {"cudaFree", "cudaFreeAsync"}
 """Functions that are handed a buffer and read nothing of it."""
 _DECLARES = ("pointer_declarator", "declaration")
 _OUTSIDE = ""
@@ -31,9 +31,9 @@ def is_workspace(argument: str, kernel: str, frames: tuple[Frame, ...], others: 
     all does not tell results from workspaces.
     """
     uses = list(_uses(argument, kernel, frames))
-    if any(use not in _KEEPERS or fills for use, fills in uses) or not any(u in ALLOCATORS for u, _ in uses):
+    if any(use not in KEEPERS or fills for use, fills in uses) or not any(u in ALLOCATORS for u, _ in uses):
         return False
-    return any(use not in _KEEPERS for other in others for use, _ in _uses(other, kernel, frames))
+    return any(use not in KEEPERS for other in others for use, _ in _uses(other, kernel, frames))
 
 
 def _uses(argument: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tuple[str, bool]]:
@@ -45,11 +45,11 @@ def _uses(argument: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tup
     for frame in reversed(frames) if name.isidentifier() else ():
         body = frame.function.body
         for node in _named(body, name):
-            call = _call_around(node, body)
+            call = call_around(node, body)
             if call is None and node.parent is not None and node.parent.type in _DECLARES:
                 continue
             if call is None or not _is_way_or_other(call, body, taking):
-                use = _callee(call) if call is not None else text_of(node.parent)
+                use = callee_of(call) if call is not None else text_of(node.parent)
                 is_cleared = frame is frames[-1] and _texts_of(call)[1:2] == ["0"]
                 yield use, use in CLEARS and not is_cleared
         places = [p.name for p in frame.function.parameters]
@@ -71,7 +71,7 @@ def _is_way_or_other(call: Node, body: Node, taking: str) -> bool:
 
 def _is_way(call: Node, taking: str) -> bool:
     """Whether a call is one of the function that leads to the launch, or is handed that function."""
-    return _callee(call) == taking or taking in _texts_of(call)
+    return callee_of(call) == taking or taking in _texts_of(call)
 
 
 def _are_alternatives(one: Node, other: Node, body: Node) -> bool:
@@ -88,7 +88,7 @@ def _cases(node: Node, body: Node) -> list[Node]:
     return [around for around in _up_to(node, body) if around.type == "case_statement"]
 
 
-def _call_around(node: Node, body: Node) -> Node | None:
+def call_around(node: Node, body: Node) -> Node | None:
     """The innermost call that a name is an argument of."""
     return next((around for around in _up_to(node, body) if around.type == "call_expression"), None)
 
@@ -97,7 +97,8 @@ def _up_to(node: Node, body: Node) -> Iterator[Node]:
     return takewhile(lambda around: around.id != body.id, above(node))
 
 
-def _callee(call: Node) -> str:
+def callee_of(call: Node) -> str:
+    """What a call names as its function, without arguments of a template."""
     return text_of(call.child_by_field_name("function")).split("<")[0].strip()
 
 
