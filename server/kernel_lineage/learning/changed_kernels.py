@@ -22,7 +22,7 @@ from kernel_lineage.kernels.reading import kernels_of, language_of, refusal
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.reached_files import reached
-from kernel_lineage.learning.same_kernel import Place, moved, replaced, taken_over
+from kernel_lineage.learning.same_kernel import Place, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
@@ -61,6 +61,18 @@ class ChangedKernel:
     after: Sighting
     by_host: bool = False
     """Whether `after` is only the first of what a host function launches since in the place of `before`."""
+    function: str = ""
+    """The host function that is judged in the place of its kernels, where it does the work of several with fewer."""
+
+    @property
+    def name(self) -> str:
+        """What a verdict names: the host function, else the kernel as it is now."""
+        return self.function or self.after.kernel.name
+
+    @property
+    def former(self) -> str:
+        """What a workload is for: the host function, else the kernel as it was."""
+        return self.function or self.before.kernel.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +136,7 @@ def changes_between(
                 f"in {after.name} kernel `{one.kernel.name}` is not seen any more, and its name is still used"
             )
             unread.setdefault(one.path, why)
-    changed = [
-        ChangedKernel(b, a, by_host)
-        for b, a, by_host in pairs
-        if _wanted(a.path, files) and essence(b) != essence(a)
-    ]
+    changed = [c for c in pairs if _wanted(c.after.path, files) and essence(c.before) != essence(c.after)]
     changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start, c.before.path))
     return Changes(
         tuple(changed),
@@ -140,9 +148,10 @@ def changes_between(
 
 def _paired(
     old: Mapping[Place, Sighting], new: Mapping[Place, Sighting]
-) -> tuple[list[tuple[Sighting, Sighting, bool]], list[Sighting], list[Sighting]]:
-    """Which kernel is which, and whether only host code tells it; those that went, and those that came and stand in the
-    place of none.
+) -> tuple[list[ChangedKernel], list[Sighting], list[Sighting]]:
+    """Which kernel is which, those that went, and those that came and stand in the place of none.
+
+    One that host functions merge with others is there once for each of them.
     """
     pairs = [(place, place) for place in sorted(old.keys() & new.keys())]
     gone, arrived = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
@@ -151,15 +160,21 @@ def _paired(
     free = new.keys() - {place for _, place in pairs}
     before, after = ({place: seen.kernel for place, seen in seen_at.items()} for seen_at in (old, new))
     pairs += replaced(before, after, free)
-    taken = [*taken_over(before, after, set(gone) - {place for place, _ in pairs})]
-    went = set(gone) - {place for place, _ in (*pairs, *taken)}
-    came = new.keys() - {place for _, place in (*pairs, *taken)}
+    taken = dict(taken_over(before, after, set(gone) - {place for place, _ in pairs}))
+    pairs += taken.items()
+    went = set(gone) - {place for place, _ in pairs}
+    came = new.keys() - {place for _, place in pairs}
+    wholes = list(merged(before, after, pairs))
+    judged = {(one, function) for one, _, function in wholes}
     return (
         [
-            (old[one], new[other], by_host)
-            for some, by_host in ((pairs, False), (taken, True))
-            for one, other in some
-        ],
+            ChangedKernel(old[one], new[other], by_host=one in taken)
+            for one, other in pairs
+            # One that another function launches too is judged by itself as well.
+            if not before[one].launches
+            or any((one, launch.launcher) not in judged for launch in before[one].launches)
+        ]
+        + [ChangedKernel(old[one], new[other], function=function) for one, other, function in wholes],
         [old[place] for place in sorted(went)],
         [new[place] for place in sorted(came)],
     )

@@ -22,6 +22,7 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import Tree, trees
 from kernel_lineage.learning.changed_kernels import ChangedKernel, UnreadFile, changes_between
+from kernel_lineage.workloads.files import Target, target_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, workloads_in
 
@@ -121,33 +122,47 @@ def gate_pairs(
     keep: Keep = lambda _changed, _verdict, _workload: None,
     since: str = "",
 ) -> Iterator[NamedVerdict]:
-    """The verdict on each pair, while the trees that they lie in are there; `top` is the repository's root.
+    """The verdict on each pair, and one on all that a host function merges; `top` is the repository's root.
+
+    The trees that they lie in are there until the last one is given.
 
     `since` is how a command line names the two states, where one can. `keep` is told each verdict before it is given,
     in the thread that has judged. `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel
     that nothing says how to run.
     """
+    units: dict[tuple[str, ...], list[ChangedKernel]] = {}
+    for at, pair in enumerate(pairs):
+        key = (pair.before.path, pair.after.path, pair.function) if pair.function else (str(at),)
+        units.setdefault(key, []).append(pair)
 
-    def judged(changed: ChangedKernel) -> NamedVerdict:
-        started = time.monotonic()
+    def judged(unit: Sequence[ChangedKernel]) -> NamedVerdict:
+        started, changed = time.monotonic(), unit[0]
         verdict, spot = _verdict(judge, changed, workload_of, device, options, top)
-        keep(changed, verdict, spot.workload if spot is not None else None)
+        for one in unit:
+            keep(one, verdict, spot.workload if spot is not None else None)
         workload = spot.path if spot is not None else None
         return NamedVerdict(
-            kernel=changed.after.kernel.name,
+            kernel=changed.name,
             verdict=_named(verdict, changed, workload, top),
             candidate=changed.after.path,
             baseline=f"{changed.before.path} of {changed.before.tree.name}",
-            line=changed.after.kernel.span.first_line,
+            line=_line_of(changed),
             seconds=time.monotonic() - started,
             repeat=_repeat(since, changed.after.path, verdict) if since else "",
         )
 
     with ThreadPoolExecutor(at_once) as threads:
         try:
-            yield from threads.map(judged, pairs)
+            yield from threads.map(judged, units.values())
         finally:
             threads.shutdown(cancel_futures=True)
+
+
+def _line_of(changed: ChangedKernel) -> int:
+    """The line of the new file at which what is judged begins."""
+    kernel = changed.after.kernel
+    spans = [x.launcher_span for x in kernel.launches if changed.function and x.launcher == changed.function]
+    return (next(filter(None, spans), None) or kernel.span).first_line
 
 
 def _workload(changed: ChangedKernel, workloads: Workloads) -> SpotWorkload | None:
@@ -155,9 +170,7 @@ def _workload(changed: ChangedKernel, workloads: Workloads) -> SpotWorkload | No
     from kernel_lineage.workloads.on_the_spot import SpotWorkload  # heavy: what drafts workloads
 
     after, before = changed.after, changed.before
-    workload_file = workloads.of(after.kernel.name, after.path) or workloads.of(
-        before.kernel.name, before.path
-    )
+    workload_file = workloads.of(changed.name, after.path) or workloads.of(changed.former, before.path)
     return SpotWorkload(workload_file.workload, workload_file.path) if workload_file is not None else None
 
 
@@ -168,14 +181,21 @@ def _drafted(changed: ChangedKernel, say: Callable[[str], None]) -> SpotWorkload
         in_a_line,
     )
 
-    seen, name = changed.before, changed.after.kernel.name
+    seen, name = changed.before, changed.name
     try:
-        spot = drafted_workload(seen.kernel, seen.file, changed.after.path, "emulated", root=seen.tree.root)
+        target = _target(changed)
+        spot = drafted_workload(target, seen.file, changed.after.path, "emulated", root=seen.tree.root)
     except (WorkloadError, ProgramError) as error:
         say(f"{name}: no workload names it, and {error}")
         raise
     say(in_a_line(name, f"{seen.path} of {seen.tree.name}", spot))
     return spot
+
+
+def _target(changed: ChangedKernel) -> Target:
+    """What a workload is drafted for. Raises `ProgramError` for a host function that is not seen to launch kernels."""
+    seen = changed.before
+    return target_of(seen.file, changed.function) if changed.function else seen.kernel
 
 
 def _verdict(
@@ -191,8 +211,9 @@ def _verdict(
     from kernel_lineage.rewrite.instances import judged_in_all_types  # heavy: what drafts workloads
     from kernel_lineage.workloads.on_the_spot import resting_on
 
-    name = changed.after.kernel.name
+    name = changed.name
     try:
+        target = _target(changed)
         spot = workload_of(changed)
     except (WorkloadError, ProgramError) as error:
         return not_judged(name, str(error)), None
@@ -205,7 +226,7 @@ def _verdict(
         partial(
             program_from_file,
             seen.file,
-            seen.kernel.name,
+            changed.function or seen.kernel.name,
             root=seen.tree.root,
             name=f"{seen.path} ({when})",
             changed_from=changed.before.tree.read(changed.before.path),
@@ -226,14 +247,14 @@ def _verdict(
     def judged(asked: GateRequest) -> Verdict:
         return judge(asked, candidate, name)
 
-    verdict = judged_in_all_types(judged(request), request, before.file, before.kernel, programs, judged)
+    verdict = judged_in_all_types(judged(request), request, before.file, target, programs, judged)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
 
 def _named(verdict: Verdict, changed: ChangedKernel, workload: Path | None, top: Path) -> KernelVerdict:
     return KernelVerdict(
         **verdict.model_dump(),
-        kernel=changed.after.kernel.name,
+        kernel=changed.name,
         file=changed.after.path,
         baseline=f"{changed.before.path} of {changed.before.tree.name}",
         workload=_relative(workload, top) if workload is not None else "",

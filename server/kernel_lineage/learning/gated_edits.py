@@ -121,7 +121,7 @@ class EditGate:
         open_: dict[str, list[str]] = {}
 
         def workload_of(pair: ChangedKernel) -> SpotWorkload:
-            return workload_on_the_spot(pair.before.file, pair.before.kernel.name, "emulated", on_draft)
+            return workload_on_the_spot(pair.before.file, pair.former, "emulated", on_draft)
 
         def with_proofs(request: GateRequest, candidate: Path, name: str) -> Verdict:
             before, after = request.baseline, request.candidate
@@ -130,7 +130,7 @@ class EditGate:
             )
 
         def keep(pair: ChangedKernel, verdict: Verdict, workload: Workload | None) -> None:
-            open_[pair.after.kernel.name] = self.keep(pair, verdict, workload)
+            open_[pair.name] = self.keep(pair, verdict, workload)
 
         for one in gate_pairs(
             changed, with_proofs, workload_of, top=self.root, device=device, options=options, keep=keep
@@ -195,13 +195,17 @@ def _names(tree: Tree, path: str) -> set[str]:
 def fingerprint(pair: ChangedKernel) -> str:
     """A change by what it is: the kernel's name, what it was and what it becomes.
 
-    Where the host code launches others beside it since, or in its place, a verdict is on the whole of the file.
+    Where the host code launches others beside it since, or in its place, a verdict is on the whole of the file; where
+    a host function is judged, on both states of it.
     """
     before, after = pair.before.kernel, pair.after.kernel
     sources = before.source, after.source
     beside = launched_beside(before.name, *sources) if None not in sources else ()  # type: ignore[arg-type]
     whole = sources[1].data if sources[1] is not None and (beside or before.name != after.name) else b""
-    parts = repr((after.name, essence(pair.before), essence(pair.after), *([whole] if whole else [])))
+    wholes = [whole] if whole else []
+    if pair.function:
+        wholes = [pair.function.encode(), *(source.data for source in sources if source is not None)]
+    parts = repr((after.name, essence(pair.before), essence(pair.after), *wholes))
     return hashlib.sha256(parts.encode()).hexdigest()
 
 

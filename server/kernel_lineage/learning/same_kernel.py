@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from kernel_lineage.history.likeness import RENAMED_AT_LEAST
 from kernel_lineage.history.similarity import Similarity
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.workloads.following.unit import unit_of
 
 Place = tuple[str, str]
 """A file and a kernel's name. Kernels of one file that share a name are one: they are judged, and change, together."""
@@ -73,6 +74,33 @@ def taken_over(
             if place in gone and new[won[0]].language is old[place].language:
                 pairs.setdefault(place, won[0])
     yield from pairs.items()
+
+
+def merged(
+    old: Mapping[Place, Kernel], new: Mapping[Place, Kernel], pairs: Collection[tuple[Place, Place]]
+) -> Iterator[tuple[Place, Place, str]]:
+    """The kernels of a CUDA host function that launched several and has let go of one in whose place none stands, each
+    with what it has become, or what the function launches now, and the function.
+
+    Nothing says which kernel does the work of the old ones: only the function as a whole can be judged.
+    """
+    before, after, now = _launched(old), _launched(new), dict(pairs)
+    for launcher in sorted(before.keys() & after.keys()):
+        places, later = before[launcher], after[launcher]
+        is_one_file = all(len({path for path, _ in those}) == 1 for those in (places, later))
+        if not is_one_file or len(places) < 2 or old[places[0]].language is not Language.CUDA:
+            continue
+        names = {new[place].name for place in later} | _words(launcher, new[later[0]])
+        taken = [now.get(place) for place in places if old[place].name not in names]
+        if taken and (None in taken or len({*taken}) < len(taken)):
+            yield from ((place, now.get(place, later[0]), launcher) for place in places)
+
+
+def _words(function: str, kernel: Kernel) -> frozenset[str]:
+    """The names in a host function of a kernel's file: it may launch what is in another file by now."""
+    data = kernel.source.data if kernel.source is not None else b""
+    functions = unit_of(data.decode("utf-8", "replace")).functions.get(function, ())
+    return frozenset().union(*(code.words for code in functions))
 
 
 def _launched(kernels: Mapping[Place, Kernel]) -> dict[str, list[Place]]:
