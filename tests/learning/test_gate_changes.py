@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from git import Actor, Repo
 
+import merged_kernels
 import two_kernels
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -135,6 +136,61 @@ def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path) -> N
     edit(top, "FACTOR 2.0f", "FACTOR 3.0f", "factor.h")
     (only,) = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")
     assert only.verdict.code is Reason.WRONG_VALUE, only.verdict.reason
+
+
+MERGED = merged_kernels.FUSED + merged_kernels.MAIN
+
+
+@pytest.fixture
+def lowered(tmp_path: Path) -> Path:
+    (tmp_path / "lowered.cu").write_text(merged_kernels.LEAST + merged_kernels.MAIN)
+    (tmp_path / ".klineage" / "workloads").mkdir(parents=True)
+    (tmp_path / ".klineage" / "workloads" / "lowered.toml").write_text(merged_kernels.WORKLOAD)
+    commit(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "standing", "why"),
+    [
+        ("", "", Standing.RIGHT, "not profiled"),
+        ("    least[threadIdx.x] = own;\n    __syn", "    __syn", Standing.REJECTED, "uninitialised"),
+        ("float own = INFINITY", "float own = 0.0f", Standing.REJECTED, "expected"),
+        ("    (void)room;", "    asked(room);", Standing.NOT_JUDGED, "`asked()` cannot be followed"),
+    ],
+)
+def test_a_function_that_merges_its_kernels_gets_one_verdict_for_all(
+    lowered: Path, old: str, new: str, standing: Standing, why: str
+) -> None:
+    (lowered / "lowered.cu").write_text(MERGED.replace(old, new))
+    kept: list[tuple[str, str]] = []
+    (only,) = gate_changes(
+        open_repository(lowered),
+        "HEAD",
+        (),
+        judged,
+        device="emulated",
+        keep=lambda pair, _verdict, _workload: kept.append((pair.before.kernel.name, pair.name)),
+    )
+    assert (only.kernel, only.verdict.standing) == ("lowered", standing), only.verdict.reason
+    assert why in only.verdict.reason
+    assert sorted(kept) == [("least_of", "lowered"), ("take", "lowered")]
+
+
+def test_a_kernel_that_another_function_launches_too_is_judged_by_itself_as_well(lowered: Path) -> None:
+    other = "void others(const float* x, float* out, float* l) { take<<<1, 64>>>(x, l, out, 8); }\n"
+    _, _, take = merged_kernels.LEAST.partition("__global__ void take")
+    take = "__global__ void take" + take.partition("struct")[0]
+    (lowered / "lowered.cu").write_text(merged_kernels.LEAST + other)
+    commit(lowered)
+    (lowered / "lowered.cu").write_text(take.replace("- least", "+ least") + merged_kernels.FUSED + other)
+    with trees(open_repository(lowered), "HEAD") as (before, after):
+        pairs = changes_between(before, after).changed
+    assert sorted((p.before.kernel.name, p.name) for p in pairs) == [
+        ("least_of", "lowered"),
+        ("take", "lowered"),
+        ("take", "take"),
+    ]
 
 
 @pytest.mark.parametrize(

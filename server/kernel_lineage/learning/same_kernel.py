@@ -91,9 +91,10 @@ def merged(
         if not is_one_file or len(places) < 2 or old[places[0]].language is not Language.CUDA:
             continue
         names = {new[place].name for place in later} | _words(launcher, new[later[0]])
-        taken = [now.get(place) for place in places if old[place].name not in names]
+        stands = {place: now[place] for place in places if now.get(place) in later}
+        taken = [stands.get(place) for place in places if old[place].name not in names]
         if taken and (None in taken or len({*taken}) < len(taken)):
-            yield from ((place, now.get(place, later[0]), launcher) for place in places)
+            yield from ((place, stands.get(place, later[0]), launcher) for place in places)
 
 
 def _words(function: str, kernel: Kernel) -> frozenset[str]:

@@ -100,7 +100,7 @@ class Reading(Sequence):
             for n, v in values.items()
             if n in by_value and isinstance(v, Record)
         }
-        given = self.to_end(function, values)
+        result = self.to_end(function, values)
         first, count = self.steps, len(self.scratch)
         self.steps = []
         again = self.to_end(function, {**values, **copies})
@@ -114,7 +114,7 @@ class Reading(Sequence):
         if [step_renamed(step, same) for step in self.steps] == first:
             self.steps = first
             del self.scratch[count:]
-            return given
+            return result
         kept = [a.name for a in self.workload.args if a.kind == "inout"]
         if kept:
             raise Unreadable(
@@ -122,7 +122,9 @@ class Reading(Sequence):
                 f"a later call of `{function.name}` finds other contents than the first, and calls change "
                 f"`{kept[0]}` one after the other",
             )
-        self.steps, self.calls = [*first, *self.steps], 2
+        # What the first call leaves in an output is not what the second one writes.
+        unwritten = [MemsetStep(a.name, 0xFF) for a in self.workload.args if a.kind == "output"]
+        self.steps, self.calls = [*first, *unwritten, *self.steps], 2
         return again
 
     def arguments_of(self, function: HostCode) -> Mapping[str, Value]:
@@ -137,10 +139,10 @@ class Reading(Sequence):
         names = {a.name for a in workload.args} | set(workload.dims)
         parameters = [p for p in function.parameters if p.type != STREAM and p.name not in structures]
         by_name = all(p.name in names or p.name.lower() in BLOCK_SIZES for p in parameters)
-        left_out = [a.name for a in workload.args if a.name in declared and a.kind in ("output", "inout")]
-        if by_name and structures:
-            # What a field was may be one no more.
-            by_name = not set(left_out) - {p.name for p in parameters}
+        taken = {p.name for p in parameters} | fields
+        written = (a.name for a in workload.args if a.kind in ("output", "inout"))
+        if by_name and structures and (left := next((n for n in written if n not in taken), "")):
+            raise Unreadable(self._line_of(function.node) or 1, f"nothing gives `{left}`")
         if not by_name and len(parameters) != len(declared):
             raise Unreadable(
                 self._line_of(function.node) or 1,
@@ -219,11 +221,12 @@ class Reading(Sequence):
             return Opaque(
                 f"{written}, which is no argument of the workload and which others use or allocate,"
             )
-        text = translated(buffer.size, meanings) if buffer.size is not None else None
+        kind = alias_of(field.type, self.unit)
+        one = plain(bytes_of(kind) or 1)
+        text = translated(divided(buffer.size, one), meanings) if buffer.size is not None else None
         if text is None:
             return Opaque(f"{written}, whose bytes are not told over the workload,")
-        kind = alias_of(field.type, self.unit)
-        size = self._over_workload(text)
+        size = times(self._over_workload(text), one)
         handed = Buffer(field.name, size, dtype=kind if bytes_of(kind) else "", cleared=buffer.cleared)
         self._of_callers.add(handed)
         return Address(handed, handed.dtype)

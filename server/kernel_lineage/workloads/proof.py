@@ -103,9 +103,8 @@ class Proof:
         for tried in self.survivors:
             if tried.mutant.kind == _EVERY_ONE:
                 return f"it does not notice that the output is zero (line {tried.mutant.line})"
-        dropped = [t for t in self.tried if t.mutant.kind in _AT_LEAST_ONE]
-        survived = [t for t in dropped if t.fate == "survived"]
-        if survived and not any(t.fate == "killed" for t in dropped):
+        survived = [t for t in _dropped(self.tried) if t.fate == "survived"]
+        if survived and not _is_one_killed(self.tried):
             return f"it does not notice that a term is dropped (line {survived[0].mutant.line})"
         return ""
 
@@ -180,7 +179,22 @@ def prove(
         if itself is not None:
             cut = of_itself.code is Reason.HANG and not seconds_left()
             return Proof(itself.reason, built=itself.name != "build", cut=cut)
-        return Proof("", tuple(pool.map(judged, chosen)))
+        tried = [*pool.map(judged, chosen)]
+        # One term may add nothing here, and the next one does.
+        for mutant in (m for m in of_kinds if m.kind in _AT_LEAST_ONE and m not in chosen):
+            if _is_one_killed(tried) or not any(t.fate == "survived" for t in _dropped(tried)):
+                break
+            tried.append(judged(mutant))
+        return Proof("", tuple(tried))
+
+
+def _dropped(tried: Iterable[Tried]) -> list[Tried]:
+    """Those of the kinds of which some mutant must be noticed."""
+    return [one for one in tried if one.mutant.kind in _AT_LEAST_ONE]
+
+
+def _is_one_killed(tried: Iterable[Tried]) -> bool:
+    return any(one.fate == "killed" for one in _dropped(tried))
 
 
 def _writes_no_output(kernel: Kernel, program: Program) -> bool:

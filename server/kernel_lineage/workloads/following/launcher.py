@@ -52,10 +52,10 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
         roles[parameter] = _together(roles[parameter], role) if parameter in roles else role
     facts = Gathered(unit, sizes, {}, launch)
     arguments = tuple(
-        argument_of(_parameter(part, unit), given, roles.get(given.written, "input"), facts)
+        argument_of(_parameter(part, unit), value, roles.get(value.written, "input"), facts)
         for p, argument in zip(function.parameters, launch.arguments, strict=True)
         if p.type != _STREAM
-        for part, given in _parts(p, argument, function, roles, facts)
+        for part, value in _parts(p, argument, function, roles, facts)
     )
     dims, promises = facts.dims(arguments)
     return Draft(
