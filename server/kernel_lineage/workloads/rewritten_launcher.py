@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
+from tree_sitter import Node
+
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.expressions import Number as Plain
 from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import (
