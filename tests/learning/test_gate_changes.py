@@ -193,6 +193,21 @@ def test_a_kernel_that_another_function_launches_too_is_judged_by_itself_as_well
     ]
 
 
+def test_one_of_several_kernels_that_becomes_two_is_judged_with_all(lowered: Path) -> None:
+    text = (lowered / "lowered.cu").read_text()
+    start, end = text.index("__global__ void take"), text.index("struct Room")
+    first, other = (text[start:end].replace("take", name) for name in ("first_half", "other_half"))
+    parts = first.replace("c < cols", "c < cols / 2") + other.replace("c = thr", "c = cols / 2 + thr")
+    launch = "    take<<<rows, 64>>>(x, room.least, out, cols);\n"
+    assert launch in text
+    twice = launch.replace("take", "first_half") + launch.replace("take", "other_half")
+    (lowered / "lowered.cu").write_text(text[:start] + parts + text[end:].replace(launch, twice))
+    assert changed(lowered) == [("take", "first_half")]
+    with trees(open_repository(lowered), "HEAD") as (before, after):
+        (pair,) = changes_between(before, after).changed
+    assert pair.name == "lowered"
+
+
 @pytest.mark.parametrize(
     ("standings", "counted", "code"),
     [

@@ -62,7 +62,7 @@ class ChangedKernel:
     by_host: bool = False
     """Whether `after` is only the first of what a host function launches since in the place of `before`."""
     function: str = ""
-    """The host function that is judged in the place of its kernels, where it does the work of several with fewer."""
+    """The host function that is judged in the place of its kernels, where it does the work of several with others."""
 
     @property
     def name(self) -> str:

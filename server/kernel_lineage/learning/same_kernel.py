@@ -79,8 +79,8 @@ def taken_over(
 def merged(
     old: Mapping[Place, Kernel], new: Mapping[Place, Kernel], pairs: Collection[tuple[Place, Place]]
 ) -> Iterator[tuple[Place, Place, str]]:
-    """The kernels of a CUDA host function that launched several and has let go of one in whose place none stands, each
-    with what it has become, or what the function launches now, and the function.
+    """The kernels of a CUDA host function that launched several and launches others since, of which not one stands in
+    the place of each: with each what it has become, or what the function launches now, and the function.
 
     Nothing says which kernel does the work of the old ones: only the function as a whole can be judged.
     """
@@ -93,7 +93,9 @@ def merged(
         names = {new[place].name for place in later} | _words(launcher, new[later[0]])
         stands = {place: now[place] for place in places if now.get(place) in later}
         taken = [stands.get(place) for place in places if old[place].name not in names]
-        if taken and (None in taken or len({*taken}) < len(taken)):
+        earlier = {old[place].name for place in places}
+        won = [place for place in later if new[place].name not in earlier]
+        if taken and (None in taken or len({*taken}) < len(taken) or len(won) > len(taken)):
             yield from ((place, stands.get(place, later[0]), launcher) for place in places)
 
 
