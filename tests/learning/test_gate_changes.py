@@ -150,6 +150,7 @@ def lowered(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("old", "new", "standing", "why"),
     [

@@ -37,6 +37,7 @@ def test_a_buffer_that_callers_allocate_is_the_program_s_own(tmp_path: Path):
     assert program(tmp_path, FUSED + MAIN).scratch == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("old", "new", "code"),
     [
@@ -75,6 +76,7 @@ LAST_MAIN = MAIN.replace(
 ).replace("cols, room)", "cols, &room)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("drawn", "code"),
     [
@@ -91,6 +93,22 @@ def test_what_callers_clear_once_is_judged_by_two_calls(tmp_path: Path, drawn: s
     before = program(tmp_path, LEAST + MAIN)
     verdict = judge(before, after, workload, device="emulated", options=GateOptions(check_seconds=5))
     assert verdict.code is code, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("ticket, 0, 4", "ticket, 1, 4", "which others use"),
+        ("room.ticket, 0, 4", "room.ticket + 1, 0, 4", "which others use"),
+        ("ticket, 0, 4", "ticket, 0, asked()", "nothing tells how many are cleared"),
+    ],
+)
+def test_other_contents_than_zeros_from_the_start_are_not_taken_for_them(
+    tmp_path: Path, old: str, new: str, why: str
+):
+    with pytest.raises(ProgramError) as error:
+        program(tmp_path, LAST.replace("DRAWN", "atomicAdd(ticket, 1u)") + LAST_MAIN.replace(old, new))
+    assert why in str(error.value)
 
 
 def test_two_calls_change_a_buffer_that_is_updated_twice(tmp_path: Path):

@@ -228,6 +228,11 @@ class Reading(Sequence):
             return Opaque(f"{written}, whose bytes are not told over the workload,")
         size = times(self._over_workload(text), one)
         handed = Buffer(field.name, size, dtype=kind if bytes_of(kind) else "", cleared=buffer.cleared)
+        if buffer.cleared and buffer.cleared_bytes is not None:
+            cleared = translated(buffer.cleared_bytes, meanings)
+            if cleared is None:
+                return Opaque(f"{written}, of whose bytes nothing tells how many are cleared,")
+            handed.cleared_bytes = self._over_workload(cleared)
         self._of_callers.add(handed)
         return Address(handed, handed.dtype)
 
@@ -335,7 +340,8 @@ class Reading(Sequence):
         if buffer in self._of_callers and buffer not in self.memory:
             self._allocate(buffer)
             if buffer.cleared:
-                self.steps.append(MemsetStep(self.memory[buffer]))
+                nbytes = self.expression(buffer.cleared_bytes) if buffer.cleared_bytes is not None else None
+                self.steps.append(MemsetStep(self.memory[buffer], nbytes=nbytes))
         if buffer not in self.memory:
             raise NotFollowed(f"`{written}`, which points to nothing that is allocated here,")
         return self.memory[buffer]

@@ -11,6 +11,7 @@ from tree_sitter import Node
 
 from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launches import Launched
@@ -21,7 +22,7 @@ from kernel_lineage.workloads.following.types import VECTORS
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import FieldReference, Record, Reference, Value
 from kernel_lineage.workloads.following.ways import follow_way
-from kernel_lineage.workloads.following.workspaces import KEEPERS, call_around, callee_of
+from kernel_lineage.workloads.following.workspaces import CLEARS, KEEPERS, call_around, callee_of
 
 _TESTS = frozenset({"if_statement", "while_statement", "condition_clause", "parenthesized_expression"})
 
@@ -79,13 +80,15 @@ def _elsewhere(field: str, function: HostCode, unit: Unit) -> Iterator[Node]:
 
 
 def _keeps(node: Node, unit: Unit) -> bool:
-    """Whether a place that names a field only allocates, clears, tests or frees its buffer."""
+    """Whether a place that names a field only allocates, clears from its start, tests or frees its buffer."""
     place = node.parent if node.parent is not None and node.parent.type == "field_expression" else node
     root = unit.root
     call = call_around(place, root)
-    if call is not None and callee_of(call) in KEEPERS:
-        return True
     around = place.parent
+    if call is not None and callee_of(call) in KEEPERS:
+        texts = [text_of(a) for a in arguments_of(call.child_by_field_name("arguments"))]
+        is_whole = around is not None and around.type == "argument_list"
+        return callee_of(call) not in CLEARS or (is_whole and texts[1:2] == ["0"])
     if around is None or (call is not None and callee_of(call) not in unit.macros):
         return False
     if around.type == "assignment_expression":
