@@ -49,7 +49,7 @@ from kernel_lineage.workloads.following.values import (
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.following.written import tidy
-from kernel_lineage.workloads.host_program import HostProgram, step_renamed
+from kernel_lineage.workloads.host_program import UNWRITTEN, HostProgram, step_renamed
 
 STREAM = "cudaStream_t"
 """A type of parameters of which a workload has none."""
@@ -115,7 +115,7 @@ class Reading(Sequence):
             self.steps = first
             del self.scratch[count:]
             return result
-        kept = [a.name for a in self.workload.args if a.kind == "inout"]
+        kept = [a.name for a in self.workload.args if a.kind == "inout" or a.may_alias]
         if kept:
             raise Unreadable(
                 self._line_of(function.node) or 1,
@@ -123,7 +123,7 @@ class Reading(Sequence):
                 f"`{kept[0]}` one after the other",
             )
         # What the first call leaves in an output is not what the second one writes.
-        unwritten = [MemsetStep(a.name, 0xFF) for a in self.workload.args if a.kind == "output"]
+        unwritten = [MemsetStep(a.name, UNWRITTEN) for a in self.workload.args if a.kind == "output"]
         self.steps, self.calls = [*first, *unwritten, *self.steps], 2
         return again
 

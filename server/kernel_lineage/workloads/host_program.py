@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate, names
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Scratch, Value
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Scratch, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
@@ -128,3 +128,19 @@ def step_renamed(step: LaunchStep | MemsetStep, names: Mapping[str, str]) -> Lau
     if isinstance(step, MemsetStep):
         return replace(step, buffer=names.get(step.buffer, step.buffer))
     return replace(step, arguments=tuple(renamed(word, names) for word in step.arguments))
+
+
+UNWRITTEN = 0xFF
+"""What each byte of an output is set to between two calls."""
+
+
+def kept_apart(workload: Workload, program: Program) -> Workload:
+    """The workload for a program of two calls, with no output in an input: the second call would read the first's."""
+    outputs = {a.name for a in workload.args if a.kind == "output"}
+    if not any(
+        isinstance(step, MemsetStep) and step.value == UNWRITTEN and step.buffer in outputs
+        for step in program.steps
+    ):
+        return workload
+    args = tuple(a.model_copy(update={"noalias": True}) if a.name in outputs else a for a in workload.args)
+    return workload.model_copy(update={"args": args})
