@@ -196,7 +196,7 @@ def judge(
                 code=Reason.COMPANION_CHANGED,
                 reason=reason,
             )
-    return conclude(judged_alone(run.stages, candidate), run.speedup, run.environment, inputs_hash)
+    return conclude(judged_alone(run.stages, baseline, candidate), run.speedup, run.environment, inputs_hash)
 
 
 def _stages(

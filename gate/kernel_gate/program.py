@@ -165,3 +165,5 @@ class Program:
     own_dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Names in the launch of which the workload has no dim, as the number of the device's multiprocessors → what they
     are where it is checked and where it is timed."""
+    calls: int = 1
+    """Calls of its host function that the steps are: where a later one finds other contents than the first, two."""

@@ -7,8 +7,9 @@ import pytest
 from gate.programs import affine, workload
 from kernel_gate.gate import judge
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.alone import judged_alone
 from kernel_gate.standing import Standing
-from kernel_gate.verdict import Verdict
+from kernel_gate.verdict import Stage, StageStatus, Verdict
 
 
 def judged(old: str, new: str) -> Verdict:
@@ -36,3 +37,11 @@ def test_what_one_of_several_kernels_leaves_to_the_others_is_undecided(old, new,
 def test_no_other_kernel_makes_an_access_out_of_bounds_right():
     verdict = judged("if (i < n) ", "")
     assert (verdict.standing, verdict.code) == (Standing.REJECTED, Reason.OUT_OF_BOUNDS)
+
+
+def test_two_calls_are_not_slower_than_one():
+    slower = Stage(name="profile", status=StageStatus.FAIL, code=Reason.SLOWER, reason="slower: 0.6×")
+    (twice,) = judged_alone([slower], affine(), affine(calls=2))
+    assert (twice.status, twice.code) == (StageStatus.UNAVAILABLE, Reason.NOT_PROFILED)
+    assert twice.reason == "not profiled: 2 calls of the candidate were timed; slower: 0.6×"
+    assert judged_alone([slower], affine(calls=2), affine(calls=2)) == [slower]

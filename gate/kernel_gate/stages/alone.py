@@ -1,4 +1,6 @@
-"""A candidate whose host code launches other kernels beside the one that was run: together they are not judged."""
+"""A candidate of which more or less was run than what takes the place of the baseline: other kernels that its host code
+launches beside it were not, or a second call was.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,21 @@ _OF_VALUES = frozenset({Reason.WRONG_VALUE, Reason.NOT_WRITTEN, Reason.NAN_MASK_
 """What may be right once the other kernels have run; an access out of bounds, or a race, is wrong whatever they do."""
 
 
-def judged_alone(stages: Iterable[Stage], candidate: Program) -> list[Stage]:
-    """The stages; where other kernels do a part of the work, what was seen of one of them decides nothing."""
+def judged_alone(stages: Iterable[Stage], baseline: Program, candidate: Program) -> list[Stage]:
+    """The stages; where other kernels do a part of the work, what was seen of one of them decides nothing, and where
+    the candidate is called more often than the baseline, its times say nothing of being slower.
+    """
+    if candidate.calls > baseline.calls:
+        stages = (_not_timed_alike(stage, candidate) for stage in stages)
     return [_alone(stage, candidate) for stage in stages] if candidate.beside else list(stages)
+
+
+def _not_timed_alike(stage: Stage, candidate: Program) -> Stage:
+    if stage.name != "profile" or stage.status is not StageStatus.FAIL:
+        return stage
+    reason = f"not profiled: {candidate.calls} calls of the candidate were timed; {stage.reason}"
+    update = {"status": StageStatus.UNAVAILABLE, "code": Reason.NOT_PROFILED, "reason": reason}
+    return stage.model_copy(update=update)
 
 
 def _alone(stage: Stage, candidate: Program) -> Stage:

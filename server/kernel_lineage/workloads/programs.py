@@ -273,6 +273,7 @@ def _launched(
         steps=read_steps.steps,
         scratch=read_steps.scratch,
         name=label if read_steps.calls == 1 else f"{label}, called twice",
+        calls=read_steps.calls,
     )
 
 

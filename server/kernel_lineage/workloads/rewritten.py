@@ -55,6 +55,7 @@ def rewritten_program(
         steps=done.steps,
         scratch=done.scratch,
         launched_where=done.conditions,
+        calls=done.calls,
         own_dims=own_dims(workload, done.numbers),
     )
 
