@@ -45,7 +45,7 @@ from kernel_lineage.workloads.saved import folder_of
 Device = Literal["auto", "cuda", "emulated"]
 _LONGEST = 600.0
 """What one verdict may take, in seconds, however many are left."""
-_DRAFT = 0.25
+_DRAFT = 0.5
 """The share of a kernel's seconds that drafting its workload may take."""
 _MUCH = 0.25
 """The share from which it is worth keeping a workload for the next run."""
