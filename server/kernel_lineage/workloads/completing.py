@@ -122,7 +122,7 @@ def tried_draft(
     per_kind: int = 2,
     kinds: Collection[str] | None = None,
     seconds: float = 20.0,
-    jobs: int = 2,
+    jobs: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     answers: Mapping[str, str] = MappingProxyType({}),
     recorder: Recorder | None = None,

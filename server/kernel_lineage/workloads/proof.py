@@ -19,6 +19,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchStep, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
+from kernel_gate.threads import share_of_cores
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
@@ -36,6 +37,8 @@ _EVERY_ONE = "zero_output"
 """The kind of which no mutant may survive."""
 _OF_SPEED = (Reason.SLOWER, Reason.SLOWER_ON_A_SHAPE, Reason.SAME_SPEED, Reason.NOT_FASTER)
 _NO_TIME = "no time was left for it"
+_LEAST_JOBS, _MOST_JOBS = 2, 8
+"""Mutants that are judged at a time."""
 _AT_LEAST_ONE = ("dropped_term", "dropped_accumulation")
 """The kinds of which some mutant must be noticed: one term may be as small as an epsilon, not all."""
 
@@ -119,12 +122,13 @@ def prove(
     per_kind: int = 2,
     kinds: Collection[str] | None = None,
     seconds: float = 20.0,
-    jobs: int = 2,
+    jobs: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Gate mutants of a kernel, or of the kernels of a launcher, in their file as it is.
 
-    There are `per_kind` of each kind (or of these), spread over the text.
+    There are `per_kind` of each kind (or of these), spread over the text, `jobs` at a time: by default half as many as
+    there are processors, two at least.
 
     Headers are read below `root`, by default the repository around `path`. Each runs in a process of its own for at
     most about `seconds` of checking, and ends with the caller's deadline: what that leaves no time for is undecided.
@@ -171,6 +175,7 @@ def prove(
             on_progress(done, len(chosen))
         return tried
 
+    jobs = jobs or max(_LEAST_JOBS, min(_MOST_JOBS, share_of_cores(2)))
     with ExitStack() as stack, Threads(jobs) as pool:
         for _ in range(jobs):
             idle.put(stack.enter_context(Worker()))
