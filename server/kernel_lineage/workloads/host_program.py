@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.syntax import tree_of
-from kernel_gate.expressions import ExpressionError, evaluate, names
+from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Scratch, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.words import WORD
@@ -91,6 +91,19 @@ def constants_passed(step: LaunchStep, order: Sequence[str]) -> dict[str, str]:
     return {
         word.value: name for word, name in pairs if name and isinstance(word, Value) and not names(word.value)
     }
+
+
+def check_numbers(step: LaunchStep, order: Sequence[str], sizes: Mapping[str, Number]) -> None:
+    """Raises `Unclear` where a launch before a change, as it is read, passes other numbers than the workload has."""
+    try:
+        same = all(
+            not isinstance(word, Value) or evaluate(word.value, sizes) == sizes.get(name)
+            for word, name in zip(step.arguments, order, strict=True)
+        )
+    except (ExpressionError, ValueError) as error:
+        raise Unclear(f"its launch before the change: {error}") from error
+    if not same:
+        raise Unclear("which does not launch what the workload does before the change")
 
 
 def with_scalars(

@@ -14,7 +14,6 @@ from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.expressions import Number as Plain
 from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
-from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
@@ -44,6 +43,7 @@ from kernel_lineage.workloads.host_program import (
     HostProgram,
     Unclear,
     buffer_of,
+    check_numbers,
     constants_passed,
     over_dims,
     step_renamed,
@@ -262,8 +262,9 @@ def _program(
         raise Unclear(f"launches {names} before the change, and the workload is of other launches")
     arguments: dict[str, str] = {}
     constants: dict[str, str] = {}
+    dims = next(iter(workload.profile_dims), None) or next(workload.shapes())
     for step, (_, order) in zip(launches, launched, strict=True):
-        _check_launch(step, order, workload)
+        check_numbers(step, order, workload.numbers(dims))
         arguments |= dict(zip(map(buffer_of, step.arguments), order, strict=False))
         constants |= constants_passed(step, order)
     made_before = {scratch.name for scratch in before.scratch}
@@ -292,21 +293,6 @@ def _program(
     scratch = tuple(one for one in after.scratch if one.name not in own)
     conditions = over_dims((c for c in after.conditions if c not in before.conditions), workload)
     return HostProgram(tuple(steps), scratch, conditions, after.calls)
-
-
-def _check_launch(step: LaunchStep, order: Sequence[str], workload: Workload) -> None:
-    """Raises `Unclear` where a function, as it is read, passes other numbers than the workload."""
-    dims = next(iter(workload.profile_dims), None) or next(workload.shapes())
-    sizes = workload.numbers(dims)
-    try:
-        same = all(
-            not isinstance(word, Constant) or evaluate(word.value, sizes) == sizes.get(name)
-            for word, name in zip(step.arguments, order, strict=True)
-        )
-    except (ExpressionError, ValueError) as error:
-        raise Unclear(f"its launch before the change: {error}") from error
-    if not same:
-        raise Unclear("which does not launch what the workload does before the change")
 
 
 def _check_same(scratch: Scratch, output: str, workload: Workload) -> None:

@@ -9,14 +9,15 @@ from math import prod
 from pathlib import Path
 from types import MappingProxyType
 
-from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
-from kernel_gate.program import LaunchStep, MemsetStep, Scratch, Value
+from kernel_gate.expressions import ExpressionError, Number, evaluate_int
+from kernel_gate.program import LaunchStep, MemsetStep, Scratch
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel, SourceFile
 from kernel_lineage.workloads.host_program import (
     HostProgram,
     Unclear,
     buffer_of,
+    check_numbers,
     constants_passed,
     over_dims,
     renamed,
@@ -137,14 +138,11 @@ class _Change:
         sizes = workload.numbers(dims)
         try:
             same = launched_at(step.launch, sizes) == launched_at(workload.launch.spec(), sizes)
-            for word, name in zip(step.arguments, order, strict=True):
-                same = same and (
-                    not isinstance(word, Value) or evaluate(word.value, sizes) == sizes.get(name)
-                )
-        except (ExpressionError, ValueError) as error:
+        except ExpressionError as error:
             raise Unclear(f"its launch before the change: {error}") from error
         if not same:
             raise Unclear("which does not launch what the workload does before the change")
+        check_numbers(step, order, sizes)
 
     def _shapes(self) -> list[Mapping[str, int]]:
         """The shapes at which the function is read, the timed one first."""
