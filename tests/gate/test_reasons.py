@@ -185,6 +185,13 @@ def test_a_large_case_is_watched_where_none_is_small():
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.NO_PROFILE_DIMS), v.reason
 
 
+def test_what_no_detector_has_the_time_to_watch_earns(monkeypatch):
+    monkeypatch.setattr("kernel_gate.stages.sanitize._EMULATED_SECONDS", 0.0)
+    v = timed_verdict(affine(), affine(), workload(), hidden=False)
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.SANITIZER_UNAVAILABLE), v.reason
+    assert "no detector could watch this kernel" in v.reason
+
+
 def test_stages_that_were_not_reached_say_so():
     v = judged(affine("2.0f", "two"))
     assert [stage.code for stage in v.stages[1:]] == [Reason.RUN_ENDED] * 3
