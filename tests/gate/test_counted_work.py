@@ -97,7 +97,7 @@ def test_a_kernel_that_skips_at_the_timed_shape_what_it_reads_elsewhere_is_impla
         )
         for w in ("cheat", "baseline")
     )
-    slow_memory = TimedEmulated(peak_bytes_per_second=10**8)
+    slow_memory = TimedEmulated(peak_bytes_per_second=2 * 10**9)
     v = timed_verdict(baseline, cheat, undeclared, slow_memory)
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.IMPLAUSIBLE_SPEED), v.reason
     shape = v.stage("profile").details["shapes"][0]
