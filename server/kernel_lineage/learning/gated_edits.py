@@ -199,12 +199,13 @@ def fingerprint(pair: ChangedKernel) -> str:
     a host function is judged, on both states of it.
     """
     before, after = pair.before.kernel, pair.after.kernel
-    sources = before.source, after.source
-    beside = launched_beside(before.name, *sources) if None not in sources else ()  # type: ignore[arg-type]
-    whole = sources[1].data if sources[1] is not None and (beside or before.name != after.name) else b""
-    wholes = [whole] if whole else []
+    old, new = before.source, after.source
+    wholes: list[bytes] = []
     if pair.function:
-        wholes = [pair.function.encode(), *(source.data for source in sources if source is not None)]
+        wholes = [pair.function.encode(), *(source.data for source in (old, new) if source is not None)]
+    elif new is not None:
+        is_shared = old is not None and launched_beside(before.name, old, new)
+        wholes = [new.data] if is_shared or before.name != after.name else []
     parts = repr((after.name, essence(pair.before), essence(pair.after), *wholes))
     return hashlib.sha256(parts.encode()).hexdigest()
 

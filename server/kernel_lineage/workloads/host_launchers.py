@@ -130,7 +130,7 @@ class Reading(Sequence):
     def arguments_of(self, function: HostCode) -> Mapping[str, Value]:
         """The function's parameters as the workload's arguments: by name where all are known, else by position.
 
-        Of a structure each field is one, or is what callers give it.
+        Each field of a structure is an argument, or is what callers give it.
         """
         workload = self.workload
         structures = {p.name: p for p in function.parameters if structure_of(p, self.unit)}

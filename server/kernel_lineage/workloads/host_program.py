@@ -65,15 +65,19 @@ def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
     }
     kept: dict[str, None] = {}
     for condition in conditions:
-        written = WORD.sub(lambda m: scalars.get(m[0], m[0]), condition)
+        written = _with_meanings(condition, scalars)
         for count in (CHECKED, multiprocessors()) if {*WORD.findall(written)} & {*NAMES} else (0,):
-            text = WORD.sub(lambda m, count=count: str(count) if m[0] in NAMES else m[0], written)  # type: ignore[misc]
+            text = _with_meanings(written, dict.fromkeys(NAMES, str(count)))
             try:
                 if text and names(text) <= workload.dims.keys() and not _always_holds(text):
                     kept[ast.unparse(tree_of(text))] = None
             except ExpressionError:
                 continue
     return tuple(kept)
+
+
+def _with_meanings(text: str, meanings: Mapping[str, str]) -> str:
+    return WORD.sub(lambda m: meanings.get(m[0], m[0]), text)
 
 
 def _always_holds(condition: str) -> bool:
@@ -149,11 +153,7 @@ UNWRITTEN = 0xFF
 
 def kept_apart(workload: Workload, program: Program) -> Workload:
     """The workload for a program of two calls, with no output in an input: the second call would read the first's."""
-    outputs = {a.name for a in workload.args if a.kind == "output"}
-    if not any(
-        isinstance(step, MemsetStep) and step.value == UNWRITTEN and step.buffer in outputs
-        for step in program.steps
-    ):
+    if program.calls == 1:
         return workload
-    args = tuple(a.model_copy(update={"noalias": True}) if a.name in outputs else a for a in workload.args)
+    args = tuple(a.model_copy(update={"noalias": True}) if a.kind == "output" else a for a in workload.args)
     return workload.model_copy(update={"args": args})
