@@ -6,12 +6,11 @@ What reading for one launch may guess is an error here: the steps are what a pro
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Value
-from kernel_gate.workload import Workload
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.host_program import Unclear, buffer_of
@@ -65,13 +64,14 @@ class Collector(Reader):
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
     """The kernels of its own module."""
     own: HostModule | None = None
-    workload: Workload | None = None
+    scalars: Collection[str] = ()
+    """The scalars of the workload."""
     done: list[LaunchStep | MemsetStep] = field(default_factory=list)
     buffers: dict[str, Tensor] = field(default_factory=dict)
     """Buffer → its whole tensor: those of the workload, and those that the function makes."""
-    bound: Mapping[str, Size | Tensor | None] = field(default_factory=dict)
+    bound: Mapping[str, object] = field(default_factory=dict)
     """What the workload says that host names are."""
-    prepared: dict[tuple[str, str], Size | Tensor | None] = field(default_factory=dict)
+    prepared: dict[tuple[str, str], object] = field(default_factory=dict)
     """Host name and what it is set to, which is not read → what the workload says that it is."""
     strides: Mapping[tuple[str, int], str] = field(default_factory=dict)
     """Tensor and axis → the scalar of the workload that is its stride."""
@@ -304,8 +304,7 @@ class Collector(Reader):
         stride = self.strides.get((value.tensor, value.axis)) if isinstance(value, Stride) else None
         if stride is not None and self.sizes.get(stride) == value_at(value, self.sizes):
             return stride
-        scalar = self.workload.argument(text) if self.workload is not None else None
-        if scalar is not None and scalar.kind == "scalar":
+        if text in self.scalars:
             return text
         number = value_at(value, self.sizes)
         if number is None:
