@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernel_gate.arguments import Argument
+from kernel_gate.build.errors import BuildError
 from kernel_gate.build.unit import Unit, extent_name
 from kernel_gate.cases import ALLOCATED, Case, Memory
 from kernel_gate.compile_time import Constant, constant
@@ -331,11 +332,17 @@ def _three(expressions: tuple[str, ...], names: Mapping[str, Number], what: str,
 def units_for(
     workload: Workload, program: Program, shapes: Iterable[Mapping[str, int]], cases: Iterable[Case] = ()
 ) -> list[Unit]:
-    """The units that these shapes and cases need; what cannot be bound is the check's to report."""
+    """The units that these shapes and cases need; what cannot be bound is the check's to report.
+
+    Raises `BuildError` where nothing can be bound and no unit stands for it: a sequence, a kernel of Triton.
+    """
     units: dict[Unit, None] = {}
+    why = ""
     for dims, memory in (*((d, ALLOCATED) for d in shapes), *((c.dims, c.memory) for c in cases)):
         try:
             units |= dict.fromkeys(launch.unit for launch in bind(workload, program, dims, memory).launches)
-        except LaunchError:
-            continue
+        except LaunchError as error:
+            why = why or f"{error}; {', '.join(f'{name} {size}' for name, size in dims.items())}"
+    if not units and why and (program.steps or program.language == "triton"):
+        raise BuildError(why, code=Reason.LAUNCH_IMPOSSIBLE)
     return list(units) or [Unit()]

@@ -15,8 +15,8 @@ LARGE = workload("\n[[profile_dims]]\nN = 8192\nC = 4096\n")
 SMALL = workload("\n[[profile_dims]]\nN = 6\nC = 600\n")
 
 
-def check(old: str, new: str, w=LARGE):
-    v = judge(affine(), affine(old, new), w, device="emulated")
+def check(old: str, new: str, w=LARGE, options=None):
+    v = judge(affine(), affine(old, new), w, device="emulated", options=options)
     return v, v.stage("check")
 
 
@@ -30,7 +30,7 @@ def check(old: str, new: str, w=LARGE):
     ids=["a column", "a row", "an index that overflows"],
 )
 def test_what_is_wrong_at_the_callers_sizes_alone_is_rejected(wrong: str, where: str):
-    v, checked = check("2.0f * x[i]", wrong)
+    v, checked = check("2.0f * x[i]", wrong, options=GateOptions(callers_seconds=10))
     assert v.outcome == "rejected", checked.reason
     assert where in checked.details["case"]
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from kernel_lineage.history.likeness import RENAMED_AT_LEAST
 from kernel_lineage.history.similarity import Similarity
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.triton.host_modules import module_of, names_in
 
 Place = tuple[str, str]
 """A file and a kernel's name. Kernels of one file that share a name are one: they are judged, and change, together."""
@@ -79,7 +81,7 @@ def taken_over(
 def merged(
     old: Mapping[Place, Kernel], new: Mapping[Place, Kernel], pairs: Collection[tuple[Place, Place]]
 ) -> Iterator[tuple[Place, Place, str]]:
-    """The kernels of a CUDA host function that launched several and launches others since, of which not one stands in
+    """The kernels of a host function that launched several and launches others since, of which not one stands in
     the place of each: with each what it has become, or what the function launches now, and the function.
 
     Nothing says which kernel does the work of the old ones: only the function as a whole can be judged.
@@ -88,7 +90,7 @@ def merged(
     for launcher in sorted(before.keys() & after.keys()):
         places, later = before[launcher], after[launcher]
         is_one_file = all(len({path for path, _ in those}) == 1 for those in (places, later))
-        if not is_one_file or len(places) < 2 or old[places[0]].language is not Language.CUDA:
+        if not is_one_file or len(places) < 2:
             continue
         names = {new[place].name for place in later} | _words(launcher, new[later[0]])
         stands = {place: now[place] for place in places if now.get(place) in later}
@@ -101,8 +103,13 @@ def merged(
 
 def _words(function: str, kernel: Kernel) -> frozenset[str]:
     """The names in a host function of a kernel's file: it may launch what is in another file by now."""
-    data = kernel.source.data if kernel.source is not None else b""
-    functions = unit_of(data.decode("utf-8", "replace")).functions.get(function, ())
+    source = kernel.source
+    if source is None:
+        return frozenset()
+    if source.module is not None:
+        tree = module_of(Path(), source.module).functions.get(function)
+        return names_in(tree) if tree is not None else frozenset()
+    functions = unit_of(source.data.decode("utf-8", "replace")).functions.get(function, ())
     return frozenset().union(*(code.words for code in functions))
 
 

@@ -49,6 +49,7 @@ from kernel_lineage.workloads.switches import options_of
 from kernel_lineage.workloads.timed_sizes import with_timed_sizes
 from kernel_lineage.workloads.triton.array_draft import array_drafts
 from kernel_lineage.workloads.triton.draft import triton_drafts
+from kernel_lineage.workloads.triton.function_draft import function_drafts
 from kernel_lineage.workloads.unsupported import unsupported
 
 _CALLERS_ABOVE = 2
@@ -241,6 +242,9 @@ def _readable(draft: Draft, target: Target, path: Path, root: Path) -> Draft:
 
 
 def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[Draft]:
+    if isinstance(kernel, Launcher) and kernel.source.language is Language.TRITON:
+        yield from function_drafts(kernel, path, state.modules, taken)
+        return
     if isinstance(kernel, Launcher):
         yield draft_of_launcher(kernel, _unit(with_headers(path, state.root, data_of(kernel))), path.name)
         return

@@ -12,6 +12,7 @@ from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.program_errors import ProgramError, UnknownKernelError
+from kernel_lineage.workloads.triton.host_modules import launched_from, module_of
 
 _MOST_SOURCES = 24
 """Files that are kept as they were read: the same one is in many states of a repository."""
@@ -19,7 +20,7 @@ _MOST_SOURCES = 24
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """A host function of a CUDA file, and the kernels of the file that it launches."""
+    """A host function of a file, and the kernels of the file that it launches."""
 
     name: str
     kernels: tuple[Kernel, ...]
@@ -62,11 +63,20 @@ def kernel_in(source: SourceFile, name: str, called: str) -> Kernel:
 
 def target_in(source: SourceFile, name: str, called: str) -> Target:
     """The kernel of that name, or the host function that launches some. Raises `ProgramError` as `kernel_in` does."""
-    if source.kernel(name) is None and source.language is Language.CUDA:
-        launched = unit_of(source.data.decode("utf-8", "replace")).launched_by(name)
+    if source.kernel(name) is None:
+        launched = launched_by(source, name)
         if launched:
             return Launcher(name, tuple(k for k in source.kernels if k.name in launched), source)
     return kernel_in(source, name, called)
+
+
+def launched_by(source: SourceFile, function: str) -> frozenset[str]:
+    """The names of the kernels that a host function of a file launches; none for what is no host function."""
+    if source.language is Language.CUDA:
+        return frozenset(unit_of(source.data.decode("utf-8", "replace")).launched_by(function))
+    module = module_of(Path(), source.module) if source.module is not None else None
+    is_host = module is not None and function in module.functions
+    return launched_from(function, module) if module is not None and is_host else frozenset()
 
 
 def kernel_of(path: Path, name: str, data: bytes | None = None) -> Kernel:

@@ -79,6 +79,8 @@ class DraftArgument:
     """Triton: the block of the tensor descriptor by which the launch gives the buffer."""
     variable: str = ""
     """The variable of the device's code that it fills; the launch does not give it."""
+    noalias: bool = False
+    """Whether nothing else lies in it, as its host function has made it."""
     view: View | None = None
     """Triton: the host's tensor, where `shape` is the memory that it lies in otherwise than row by row."""
 

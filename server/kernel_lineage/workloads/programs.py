@@ -19,10 +19,11 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.argument_order import arguments_differ, order_by_names, order_of
 from kernel_lineage.workloads.device_code import device_code, triton_text
-from kernel_lineage.workloads.files import kernel_in, source_of
+from kernel_lineage.workloads.files import kernel_in, launched_by, source_of
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.host_launchers import read_host_function
+from kernel_lineage.workloads.host_program import Unclear
 from kernel_lineage.workloads.host_work import (
     HostWork,
     changed_steps,
@@ -41,6 +42,7 @@ from kernel_lineage.workloads.program_errors import UnknownKernelError as Unknow
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.rewritten import rewritten_program
 from kernel_lineage.workloads.switches import switches_for
+from kernel_lineage.workloads.triton.function_program import function_steps
 
 
 def program_from_file(
@@ -74,9 +76,11 @@ def program_from_file(
     language = source.language
     former = read(changed_from, language) if changed_from not in (None, source.data) else None
     root = root or repository_around(path)
-    if language is Language.CUDA and not workload.launches and kernel_apart(source, kernel_name) is None:
-        unit = unit_of(source.data.decode("utf-8", "replace"))
-        if kernel_name in unit.functions:
+    if not workload.launches and kernel_apart(source, kernel_name) is None:
+        if language is Language.TRITON and launched_by(former or source, kernel_name):
+            return _called(former or source, source, path, kernel_name, workload, root, name or path.name)
+        unit = unit_of(source.data.decode("utf-8", "replace")) if language is Language.CUDA else None
+        if unit is not None and kernel_name in unit.functions:
             return _launched(source, unit, path, kernel_name, workload, root, name or path.name)
     own = partial(
         _one_launch,
@@ -274,6 +278,35 @@ def _launched(
         scratch=read_steps.scratch,
         name=label if read_steps.calls == 1 else f"{label}, called twice",
         calls=read_steps.calls,
+    )
+
+
+def _called(
+    former: SourceFile,
+    source: SourceFile,
+    path: Path,
+    function: str,
+    workload: Workload,
+    root: Path,
+    label: str,
+) -> Program:
+    """The program of a host function of a Triton module; `former` is the file of which the workload is."""
+    try:
+        done = function_steps(function, former, source, path, workload, root)
+    except Unclear as error:
+        raise ProgramError(f"{path}: {error}") from error
+    text, module, siblings = triton_text(source.data, done.kernels, path)
+    return Program(
+        "triton",
+        text,
+        function,
+        includes=siblings,
+        module=module,
+        steps=done.steps,
+        scratch=done.scratch,
+        launched_where=done.conditions,
+        own_dims=own_dims(workload, done.numbers),
+        name=label,
     )
 
 

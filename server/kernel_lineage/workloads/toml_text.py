@@ -107,6 +107,8 @@ def _argument(argument: DraftArgument) -> Iterator[str]:
     yield f"shape = {shape}" if shape else "# not found: shape = [...]"
     if argument.values:
         yield f"values = {_text(argument.values)}"
+    if argument.noalias:
+        yield "noalias = true"
     if argument.descriptor:
         yield f"descriptor = {json.dumps(list(argument.descriptor))}"
 

@@ -46,10 +46,11 @@ def array_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) -> 
     host = module_of(path.resolve(), python_module(text).tree)
     own = as_torch(host, kernel.source.kernels)
     seen = replace(modules, known={own.path: own}, concluded={}, reworded=as_torch)
-    asked = replace(kernel, name=name_of(kernel.name), function=own.functions[name_of(kernel.name)])
+    function = own.functions[name_of(kernel.name)]
+    asked = replace(kernel, name=name_of(kernel.name), function=function)
     sites = sites_of(asked.name, own, seen)
     tested = False
-    for reading, defaults in islice(readings(asked, own, sites, seen, taken), MOST_READINGS):
+    for reading, defaults in islice(readings(function, own, sites, seen, taken), MOST_READINGS):
         tested = tested or reading.tested
         if tested:
             reading.chosen = None

@@ -68,10 +68,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
         case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
             kernel = frame.evaluate(unwrapped(of))
             if reader.is_target(kernel) and reader.only in (None, node):
-                if reader.timing or not reader.where.only_timed:
-                    if reader.passed >= reader.where.passes:
-                        reader.reach(node, frame, kernel)
-                    reader.passed += 1
+                reader.arrive(node, frame, kernel)
                 return None
             if isinstance(kernel, Function):
                 _stored(frame, node, kernel)
@@ -174,6 +171,7 @@ def _method_call(
         reader.wants(of, [""] * max(most, len(axes) if name == "permute" else 0))
     if (
         name in ("sum", "count_nonzero")
+        and not reader.is_exact
         and isinstance(of, Tensor)
         and of.dtype == "bool"
         and of.shape

@@ -50,6 +50,8 @@ _SAME_IF_TYPED = frozenset(
 )
 _PURE = ("torch.", "triton.", "math.", "operator.", "functools.", "warnings.")
 """Packages whose functions leave what they are handed as it is, but for those whose names say otherwise."""
+_READS = frozenset({"item", "tolist", "cpu", "numpy"})
+"""Methods that give a tensor's elements to the host."""
 _ROUNDS_OF = frozenset({"range", "arange"})
 _ORDERS = frozenset({"Stream", "stream", "Event", "CUDAGraph", "graph"})
 _WIDEST = 1 << 31
@@ -69,12 +71,20 @@ class Collector(Reader):
     done: list[LaunchStep | MemsetStep] = field(default_factory=list)
     buffers: dict[str, Tensor] = field(default_factory=dict)
     """Buffer → its whole tensor: those of the workload, and those that the function makes."""
-    bound: Mapping[str, object] = field(default_factory=dict)
+    bound: dict[str, object] = field(default_factory=dict)
     """What the workload says that host names are."""
+    parameters: Collection[str] = ()
+    """Names of `bound` that the function is given: what it makes of them under the same name is another tensor."""
+    invents: bool = False
+    """Whether what torch works out before the first launch becomes an input of a workload that is being drafted."""
     prepared: dict[tuple[str, str], object] = field(default_factory=dict)
     """Host name and what it is set to, which is not read → what the workload says that it is."""
     strides: Mapping[tuple[str, int], str] = field(default_factory=dict)
     """Tensor and axis → the scalar of the workload that is its stride."""
+    worked_out: dict[str, None] = field(default_factory=dict)
+    """What torch works out of buffers that were launched with, as it is written."""
+    consumed: set[str] = field(default_factory=set)
+    """These buffers."""
     learns: bool = False
     """Whether it is the code that the workload is of, so that its names are as the workload says."""
     handed: list[tuple[object, ...]] = field(default_factory=list)
@@ -95,6 +105,9 @@ class Collector(Reader):
     def uncertain(self, test: ast.expr) -> None:
         """A condition that is not known leads nowhere."""
         self.stop(f"nothing tells `{ast.unparse(test)}`")
+
+    def begins(self, _function: ast.FunctionDef, _module: HostModule, _names: Names) -> None:
+        """No call ends the reading."""
 
     def is_target(self, value: object) -> bool:
         """Whether this is a kernel."""
@@ -159,9 +172,13 @@ class Collector(Reader):
             if not isinstance(value, Unknown) and not (isinstance(value, Tensor) and not value.buffer):
                 continue
             key = name, ast.unparse(statement)
-            if self.learns and name in self.bound:
+            if name in self.parameters:
+                continue
+            if self.invents and not self.done and isinstance(value, Tensor) and value.shape is not None:
+                self.bound[name] = self.buffers[name] = replace(value, name=name, buffer=name)
+            if (self.learns or self.invents) and name in self.bound:
                 self.prepared[key] = self.bound[name]
-            if key in self.prepared and self.done and not self.learns:
+            if key in self.prepared and self.done and not (self.learns or self.invents):
                 self.stop(f"`{name}` is worked out by torch after a launch")
             if key in self.prepared:
                 frame.names[name] = self.prepared[key]
@@ -184,6 +201,24 @@ class Collector(Reader):
         value = Reader.evaluate(self, node, frame)
         if not isinstance(value, Tensor):
             return value
+        value = self._in_its_buffer(value, node, frame)
+        if not value.buffer:
+            self._note(node, frame)
+        return value
+
+    def _note(self, node: ast.expr, frame: Frame) -> None:
+        """Note what torch works out of buffers that were launched with."""
+        tensors = (frame.names.get(n.id) for n in ast.walk(node) if isinstance(n, ast.Name))
+        launched = {
+            buffer_of(word) for step in self.done if isinstance(step, LaunchStep) for word in step.arguments
+        }
+        read = {t.buffer for t in tensors if isinstance(t, Tensor) and t.buffer in launched}
+        if read:
+            self.worked_out[ast.unparse(node)] = None
+            self.consumed |= read
+
+    def _in_its_buffer(self, value: Tensor, node: ast.expr, frame: Frame) -> Tensor:
+        """A tensor with the buffer that it lies in, none where torch works it out."""
         match node:
             case ast.Name() | ast.IfExp() | ast.BoolOp() | ast.NamedExpr():
                 return value
@@ -216,12 +251,13 @@ class Collector(Reader):
             return value if of.dtype == value.dtype else replace(value, buffer="")
         return replace(value, buffer="")
 
-    @staticmethod
-    def _receiver(func: ast.expr, frame: Frame) -> object:
-        """The tensor that a method is called of, by its name; None for all others."""
+    def _receiver(self, func: ast.expr, frame: Frame) -> object:
+        """The tensor that a method is called of, by its name or as views of a named one; None for all others."""
         match func:
             case ast.Attribute(value=ast.Name(id=name)):
                 return frame.names.get(name)
+            case ast.Attribute(value=of) if _is_view(of):
+                return self.evaluate(of, frame)
         return None
 
     def _is_own(self, func: ast.expr, frame: Frame) -> bool:
@@ -235,6 +271,9 @@ class Collector(Reader):
     def uses(self, name: str, of: object, args: list[object], named: Mapping[str, object]) -> None:
         """What a function that is not read is handed: one that may change a tensor is not passed over."""
         if isinstance(of, Tensor):
+            if name in _READS and of.buffer:
+                self.worked_out[f"{of.name}.{name}"] = None
+                self.consumed.add(of.buffer)
             if name in ("zero_", "fill_") and (name == "zero_" or args[:1] == [0]):
                 self.done.append(self._cleared(of))
             elif name.endswith("_") and not name.endswith("__") and name not in _SAME:
@@ -341,6 +380,18 @@ class Collector(Reader):
 def _length(tensor: Tensor) -> int | Size:
     """Elements from a tensor's first one to the end of its memory."""
     return tensor.memory if tensor.memory is not None else product(tensor.shape or ())
+
+
+def _is_view(node: ast.expr) -> bool:
+    """Whether an expression takes views of something that has a name, which it does not change by being read again."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Call(func=ast.Attribute(value=of, attr=attr)):
+            return attr in _SAME | _SAME_IF_PACKED | _SAME_IF_TYPED and _is_view(of)
+        case ast.Attribute(value=of, attr=attr):
+            return attr in _SAME and _is_view(of)
+    return False
 
 
 def _is_set(node: ast.AST) -> bool:

@@ -42,13 +42,13 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
     """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's."""
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return
-    own = _own_module(path, kernel.source.module, modules)
+    own = own_module(path, kernel.source.module, modules)
     touches = touches_of(kernel)
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
     tested = False
     timed: tuple[Draft, ...] | None = None
-    for reading, defaults in islice(readings(kernel, own, sites, modules, taken), MOST_READINGS):
+    for reading, defaults in islice(readings(kernel.function, own, sites, modules, taken), MOST_READINGS):
         tested = tested or reading.tested
         if tested:
             # What callers leave open is asked for: only where nobody calls are numbers chosen.
@@ -74,7 +74,7 @@ def drafts_of_callers(kernel: Kernel, path: Path, modules: Modules) -> Iterator[
     """The drafts of all launches to which tests of a Triton kernel come: with other dtypes and flags than the first."""
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return
-    own = _own_module(path, kernel.source.module, modules)
+    own = own_module(path, kernel.source.module, modules)
     sites, touches = sites_of(kernel.name, own, modules), touches_of(kernel)
     yield from _of_users(kernel, path, own, sites, touches, modules, Ways.others_from_tests)
 
@@ -96,7 +96,8 @@ def _of_users(
         yield _draft(kernel, path, own, reading, touches, defaults)
 
 
-def _own_module(path: Path, tree: ast.Module, modules: Modules) -> HostModule:
+def own_module(path: Path, tree: ast.Module, modules: Modules) -> HostModule:
+    """The module of a tree, which the repository's modules have from now on."""
     own = modules.known.get(path.resolve())
     if own is None or own.tree is not tree:
         own = module_of(path.resolve(), tree)
@@ -105,13 +106,11 @@ def _own_module(path: Path, tree: ast.Module, modules: Modules) -> HostModule:
 
 
 def readings(
-    kernel: Kernel, own: HostModule, sites: Sequence[Site], modules: Modules, taken: Taken
+    target: ast.FunctionDef, own: HostModule, sites: Sequence[Site], modules: Modules, taken: Taken
 ) -> Iterator[tuple[Reading, Defaults]]:
-    """The ways to the kernel's launches, those that tell most first."""
-    if kernel.function is None:
-        return
+    """The ways to the launches of a kernel, or to the calls of a host function, those that tell most first."""
     usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
-    ways = Ways(kernel.function, seen, taken)
+    ways = Ways(target, seen, taken)
     for reading in ways.from_tests(usages):
         reading.said[:0] = notes
         yield reading, defaults

@@ -69,7 +69,7 @@ class Reader:
 
     modules: Modules
     target: ast.FunctionDef
-    """The kernel whose launch is looked for."""
+    """The kernel whose launch is looked for, or the host function whose call is."""
     sizes: dict[str, Number]
     """Dims and their sizes; conditions are decided by them."""
     tensor_of: Callable[[str, bool], Tensor | None]
@@ -149,6 +149,7 @@ class Reader:
         return items[0] if isinstance(items, list) and items else value
 
     def _run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
+        self.begins(function, module, names)
         self.depth += 1
         self.perhaps.append([])
         around, self.shaping = self.shaping, frozenset()
@@ -223,6 +224,19 @@ class Reader:
         if isinstance(function.node, ast.Lambda):
             return self.evaluate(function.node.body, Frame(self, function.module, names))
         return self.run(function.node, function.module, names)
+
+    def begins(self, function: ast.FunctionDef, module: HostModule, names: Names) -> None:
+        """A function begins; where it is the one that is looked for, that ends the reading. Raises `Reached`."""
+        if function is self.target:
+            call = ast.Call(ast.Name(function.name, ast.Load()), [], [])
+            self.arrive(call, Frame(self, module, names), None)
+
+    def arrive(self, node: ast.Call, frame: Frame, kernel: object) -> None:
+        """What is looked for is called or launched here; those that count are reached."""
+        if self.timing or not self.where.only_timed:
+            if self.passed >= self.where.passes:
+                self.reach(node, frame, kernel)
+            self.passed += 1
 
     def reach(self, node: ast.Call, frame: Frame, _kernel: object) -> None:
         """A launch that counts ends the reading. Raises `Reached`."""

@@ -161,7 +161,7 @@ def bindings_at(
             bindings[host.id] = (
                 Size(argument.name)
                 if argument.kind == "scalar"
-                else _host_tensor(host.id, argument, views.get(argument.name))
+                else host_tensor(host.id, argument, views.get(argument.name))
             )
         elif isinstance(host, ast.Name) and fixed.get(parameter) == "None":
             bindings[host.id] = None
@@ -181,11 +181,11 @@ def optional_at(
         argument = arguments.get(parameter)
         match host:
             case ast.IfExp(body=ast.Name(id=name)) if argument is not None and argument.is_pointer:
-                tensors[name] = _host_tensor(name, argument, views.get(argument.name))
+                tensors[name] = host_tensor(name, argument, views.get(argument.name))
     return tensors
 
 
-def _host_tensor(name: str, argument: Argument, view: View | None) -> Tensor:
+def host_tensor(name: str, argument: Argument, view: View | None) -> Tensor:
     """What a host name stands for that is passed for a buffer of the workload."""
     memory = _sizes(map(str, argument.shape or ()))
     if view is None:

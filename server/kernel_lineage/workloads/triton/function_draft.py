@@ -1,0 +1,235 @@
+"""A workload drafted for a host function that launches Triton kernels: its parameters are the arguments.
+
+What it launches is read from its statements whenever it is run; the draft says what its callers give it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from kernel_gate.program import Value
+from kernel_lineage.kernels.source import Kernel, Language, Parameter, Span
+from kernel_lineage.workloads.files import Launcher
+from kernel_lineage.workloads.host_program import Unclear, buffer_of
+from kernel_lineage.workloads.model import Draft, DraftArgument, Role, Taken
+from kernel_lineage.workloads.triton.arguments import as_tensor, buffer, constant_text, why_unknown
+from kernel_lineage.workloads.triton.cases import other_sizes
+from kernel_lineage.workloads.triton.collector import Collector
+from kernel_lineage.workloads.triton.draft import MOST_READINGS, own_module, readings
+from kernel_lineage.workloads.triton.host_function import End, end_of, free_name
+from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, names_of
+from kernel_lineage.workloads.triton.indices import indices_of
+from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.named_dims import with_named_dims
+from kernel_lineage.workloads.triton.objects import Instance
+from kernel_lineage.workloads.triton.promises import each_once, promises_of, unmasked
+from kernel_lineage.workloads.triton.roles import roles_of, touches_of
+from kernel_lineage.workloads.triton.sites import Site
+from kernel_lineage.workloads.triton.values import Open, Size, Tensor
+from kernel_lineage.workloads.triton.ways import Reading
+
+_NOWHERE = Span(0, 0, 0, 0)
+_RESULT = "out"
+"""What a result is called that the function has no name for."""
+
+
+def function_drafts(launcher: Launcher, path: Path, modules: Modules, taken: Taken) -> Iterator[Draft]:
+    """The drafts of a host function, one for each way to a call of it; `modules` are the repository's."""
+    if launcher.source.module is None:
+        return
+    own = own_module(path, launcher.source.module, modules)
+    node, sites = own.functions[launcher.name], (Site(own, launcher.name),)
+    # Where nobody calls it, it is read down to its last launch, which tells most of the shapes that it needs.
+    launched = [k.function for k in launcher.kernels if k.function is not None]
+    last = max(launched, key=lambda f: _last_line(node, f.name))
+    ways = (
+        reading
+        for target in (node, last)
+        for reading, _ in readings(target, own, sites, modules, taken)
+        if (target is node) == (reading.chosen is None)
+    )
+    for reading in islice(ways, MOST_READINGS):
+        yield _FunctionDraft(launcher, path, own, reading).draft()
+
+
+def results_of(end: End, arguments: Collection[str]) -> dict[str, str]:
+    """What a function has made, launched with, and returns or lets torch read: buffer → its name among arguments."""
+    names: dict[str, str] = {}
+    returned = [value.buffer for value in end.gives.values() if isinstance(value, Tensor)]
+    for buffer_ in (*returned, *sorted(end.consumed)):
+        if buffer_.startswith("#") and buffer_ in end.used:
+            taken = {*arguments, *names.values()}
+            names.setdefault(buffer_, free_name(end.name_of(buffer_) or _RESULT, taken))
+    return names
+
+
+@dataclass(slots=True)
+class _FunctionDraft:
+    """The draft of one way to a call."""
+
+    launcher: Launcher
+    path: Path
+    own: HostModule
+    reading: Reading
+
+    def draft(self) -> Draft:
+        """The draft; what is not told is missing."""
+        launcher, reading = self.launcher, self.reading
+        values = self._parameters()
+        bound, constexpr, scalars = self._bound(values)
+        draft = Draft(
+            launcher.name,
+            Language.TRITON,
+            self.path.name,
+            {},
+            {},
+            (),
+            ("1",),
+            constexpr=constexpr,
+            way=reading.way,
+            tested=reading.tested,
+        )
+        try:
+            end = self._end(bound, scalars)
+        except Unclear as unclear:
+            return replace(draft, missing=(f"what {launcher.name} launches: {unclear}",))
+        arguments = tuple(self._arguments(end, bound, scalars))
+        unused = scalars.keys() - {a.name for a in arguments}
+        constexpr |= {name: repr(scalars[name]) for name in sorted(unused)}
+        for name, value in end.names.items():
+            if isinstance(value, Size):
+                reading.reader.called_as.setdefault(value.text, name)
+        sizes = reading.reader.sizes
+        tiles = dict(self._of_launches(end))
+        draft = replace(
+            draft,
+            arguments=arguments,
+            constexpr=constexpr,
+            promises=(*end.promises, *reading.reader.promises, *tiles, *each_once(arguments, sizes)),
+            assumed=tuple(
+                dict.fromkeys((*reading.said, *reading.reader.said, *reading.reader.decided, *tiles.values()))
+            ),
+            missing=tuple(dict.fromkeys(reading.missing)),
+        )
+        draft = replace(draft, assumed=tuple(filter(None, draft.assumed)))
+        draft = with_named_dims(draft, reading.reader, reading.constants)
+        return replace(draft, others=other_sizes(draft.dims, reading.cases))
+
+    def _parameters(self) -> dict[str, object]:
+        """What each parameter of the function is at its call."""
+        names, chosen = self.reading.frame.names, self.reading.chosen
+        values: dict[str, object] = {}
+        for name in names_of(self.own.functions[self.launcher.name].args):
+            value = names.get(name)
+            if chosen is not None and isinstance(value, (Tensor, Open)):
+                value = chosen.tensor(name, asked=True)
+            elif isinstance(value, (Tensor, Open)):
+                value = as_tensor(value, self.reading)
+            values[name] = value
+        return values
+
+    def _bound(
+        self, values: Mapping[str, object]
+    ) -> tuple[dict[str, object], dict[str, str], dict[str, float]]:
+        """What the function's names stand for; those that the workload fixes, and its scalars."""
+        bound: dict[str, object] = {}
+        constexpr: dict[str, str] = {}
+        scalars: dict[str, float] = {}
+        for name, value in values.items():
+            if isinstance(value, Tensor):
+                bound[name] = replace(value, name=name, buffer=name)
+            elif isinstance(value, float):
+                bound[name], scalars[name] = Size(name), value
+            elif (text := constant_text(value)) is not None:
+                bound[name] = value
+                if text != name:
+                    constexpr[name] = text
+            elif not isinstance(value, Instance):
+                self.reading.missing.append(f"the value of {name}: {why_unknown(value)}")
+        return bound, constexpr, scalars
+
+    def _end(self, bound: dict[str, object], scalars: Mapping[str, float]) -> End:
+        reader = Collector(
+            self.reading.reader.modules,
+            self.own.functions[self.launcher.name],
+            {**self.reading.reader.sizes, **scalars},
+            lambda _n, _a: None,
+            is_exact=True,
+            kernels={k.name: k for k in self.launcher.kernels},
+            own=self.own,
+            scalars=scalars,
+            buffers={t.buffer: t for t in bound.values() if isinstance(t, Tensor)},
+            bound=bound,
+            parameters=[*bound],
+            invents=True,
+        )
+        names = dict.fromkeys(names_of(self.own.functions[self.launcher.name].args)) | dict(bound)
+        return end_of(reader, self.launcher.name, self.own, names)
+
+    def _arguments(
+        self, end: End, bound: Mapping[str, object], scalars: Mapping[str, float]
+    ) -> Iterator[DraftArgument]:
+        roles, indices = self._touched(end)
+        for name, value in bound.items():  # what torch works out first is among them by now
+            parameter = Parameter(name, "", _NOWHERE)
+            if isinstance(value, Tensor) and name in end.used:
+                role = roles.get(name, "input")
+                if value.strides is not None:
+                    self.reading.missing.append(f"how {name} lies in memory, which is not row by row")
+                yield buffer(parameter, value, value, role, name in indices, self.reading)
+            elif name in scalars and any(
+                (isinstance(word, str) and word == name) or (isinstance(word, Value) and name in word.value)
+                for step in end.launches
+                for word in step.arguments
+            ):
+                yield DraftArgument(name, "scalar", "float32", value=repr(scalars[name]))
+        for made, name in results_of(end, [*bound]).items():
+            tensor = end.buffers[made]
+            output = buffer(Parameter(name, "", _NOWHERE), tensor, tensor, "output", False, self.reading)
+            yield replace(output, noalias=True)
+
+    def _touched(self, end: End) -> tuple[dict[str, Role], set[str]]:
+        """What the launches do with each buffer, one after the other, and the buffers whose elements make addresses."""
+        roles: dict[str, Role] = {}
+        indices: set[str] = set()
+        for kernel, passed in self._launches(end):
+            of_kernel = roles_of(touches_of(kernel))
+            index = indices_of(kernel.function) if kernel.function is not None else frozenset[str]()
+            for parameter, name in passed.items():
+                if name and parameter in of_kernel:
+                    role = of_kernel[parameter]
+                    before = roles.setdefault(name, role)
+                    roles[name] = "inout" if before == "input" and role != "input" else before
+                if name and parameter in index:
+                    indices.add(name)
+        return roles, indices
+
+    def _launches(self, end: End) -> Iterator[tuple[Kernel, dict[str, str]]]:
+        """Each launch as its kernel, and the buffer that each parameter of it is given."""
+        for step in end.launches:
+            kernel = next(k for k in self.launcher.kernels if k.name == step.entry)
+            own = [p.name for p in kernel.parameters if p.name not in step.launch.constexpr]
+            yield kernel, dict(zip(own, map(buffer_of, step.arguments), strict=True))
+
+    def _of_launches(self, end: End) -> Iterator[tuple[str, str]]:
+        """What the kernels ask of sizes, each with a note for people or ""."""
+        sizes = self.reading.reader.sizes
+        for step, (kernel, passed) in zip(end.launches, self._launches(end), strict=True):
+            numbers = {
+                p: word.value
+                for p, word in zip(passed, step.arguments, strict=True)
+                if isinstance(word, Value)
+            }
+            written = {**numbers, **step.launch.constexpr}
+            yield from ((p, "") for p in promises_of(kernel, written, step.launch.grid, sizes))
+            yield from unmasked(kernel, written, step.launch.grid, sizes).items()
+
+
+def _last_line(function: ast.FunctionDef, kernel: str) -> int:
+    """The last line at which a function launches a kernel; 0 where it does not."""
+    calls = (n.lineno for n in ast.walk(function) if isinstance(n, ast.Call) and kernel in launched_in(n))
+    return max(calls, default=0)

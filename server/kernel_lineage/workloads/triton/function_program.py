@@ -1,0 +1,75 @@
+"""The program of a host function that launches Triton kernels, over a workload whose arguments are its parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+
+from kernel_gate.compile_time import is_word
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.workloads.host_program import HostProgram, Unclear
+from kernel_lineage.workloads.triton.function_draft import results_of
+from kernel_lineage.workloads.triton.host_function import Before, HostFunction
+from kernel_lineage.workloads.triton.host_modules import module_of, names_of
+from kernel_lineage.workloads.triton.launch_site import host_tensor
+from kernel_lineage.workloads.triton.values import Dtype, Size, size_of
+
+
+def function_steps(
+    name: str,
+    former: SourceFile,
+    source: SourceFile,
+    path: Path,
+    workload: Workload,
+    root: Path,
+) -> HostProgram:
+    """What a function does in `source`; `former` is the file that the workload is of, the same one for a baseline.
+
+    Raises `Unclear` with the reason where it does something that is not understood.
+    """
+    if former.module is None or source.module is None:
+        raise Unclear("the file does not parse")
+    here = path.resolve()
+    own, changed = module_of(here, former.module), module_of(here, source.module)
+    if name not in changed.functions:
+        raise Unclear(f"`{name}` is gone")
+    try:
+        parameters = names_of(own.functions[name].args)
+        bound = _bound(parameters, workload)
+        function = HostFunction(name, workload, root, bound, parameters)
+        base, *_ = function.shapes()
+        end = function.at(base, own, {k.name: k for k in former.kernels}, learns=True)
+        arguments = {a.name: a.name for a in workload.args}
+        before = Before.of(end, {**arguments, **results_of(end, [*bound])}, {}, end.worked_out)
+        already = () if former is source else end.promises
+        return function.program(before, changed, {k.name: k for k in source.kernels}, already)
+    except Unclear as unclear:
+        raise Unclear(f"`{name}`, {unclear}") from unclear
+
+
+def _bound(parameters: Iterable[str], workload: Workload) -> dict[str, object]:
+    """What the function's parameters are over a workload, and what torch makes of them before the first launch."""
+    fixed = workload.launch.constexpr
+    bound: dict[str, object] = {
+        a.name: host_tensor(a.name, a, None) for a in workload.args if a.is_pointer and a.kind == "input"
+    }
+    for parameter in parameters:
+        argument = workload.argument(parameter)
+        if argument is not None and argument.is_pointer:
+            bound[parameter] = host_tensor(parameter, argument, None)
+        elif argument is not None:
+            bound[parameter] = Size(parameter)
+        elif parameter in fixed:
+            bound[parameter] = _constant(str(fixed[parameter]))
+    return bound
+
+
+def _constant(text: str) -> object:
+    """What a workload fixes, as host code has it."""
+    if text.startswith("tl."):
+        return Dtype(text.removeprefix("tl."))
+    if is_word(text) or text in ("True", "False"):
+        return ast.literal_eval(text)
+    return size_of(ast.parse(text, mode="eval").body)

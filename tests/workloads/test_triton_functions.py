@@ -1,0 +1,202 @@
+"""A host function that launches Triton kernels is drafted, read and judged as a whole."""
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchStep, Program
+from kernel_gate.reasons import Reason
+from kernel_lineage.kernels.reading import kernels_of
+from kernel_lineage.learning.same_kernel import merged
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n"
+KERNELS = """
+@triton.jit
+def squares(src, dst, count, W: tl.constexpr):
+    at = tl.program_id(0) * W + tl.arange(0, W)
+    v = tl.load(src + at, mask=at < count, other=0.0)
+    tl.store(dst + at, v * v, mask=at < count)
+
+
+@triton.jit
+def row_sums(dst, scale, totals, width, power, W: tl.constexpr):
+    r = tl.program_id(0)
+    at = tl.arange(0, W)
+    v = tl.load(dst + r * width + at, mask=at < width, other=0.0)
+    tl.store(totals + r, tl.sum(v) * tl.load(scale + r) + power)
+"""
+FUNCTION = """
+def energy(signal, scale, power=0.25):
+    rows, width = signal.shape
+    hidden = torch.empty_like(signal)
+    totals = torch.empty(rows, dtype=torch.float32, device=signal.device)
+    squares[(triton.cdiv(signal.numel(), 64),)](signal, hidden, signal.numel(), W=64)
+    row_sums[(rows,)](hidden, scale, totals, width, power, W=triton.next_power_of_2(width))
+    return totals
+"""
+CALLED = """
+def test_energy():
+    signal = torch.randn(12, 40, device="cuda")
+    scale = torch.rand(12, device="cuda")
+    assert energy(signal, scale, power=0.5).shape == (12,)
+"""
+FUSED = (
+    HEAD
+    + """
+@triton.jit
+def energies(src, scale, totals, width, power, W: tl.constexpr):
+    r = tl.program_id(0)
+    at = tl.arange(0, W)
+    v = tl.load(src + r * width + at, mask=at < width, other=0.0)
+    tl.store(totals + r, tl.sum(v * v) * tl.load(scale + r) + power)
+
+
+def energy(signal, scale, power=0.25):
+    rows, width = signal.shape
+    sums = torch.empty(rows, dtype=torch.float32, device=signal.device)
+    energies[(rows,)](signal, scale, sums, width, power, W=triton.next_power_of_2(width))
+    return sums
+"""
+)
+GATED = GateOptions(check_seconds=20, callers_seconds=0)
+
+
+def drafted(folder: Path, text: str, function: str = "energy") -> Draft:
+    path = folder / "energy.py"
+    path.write_text(text)
+    return draft_of(target_of(path, function), path, measure=False)
+
+
+def programs(folder: Path, before: str, after: str, function: str = "energy") -> list[Program]:
+    workload = drafted(folder, before, function).workload()
+    path = folder / "energy.py"
+    return [
+        program_from_file(path, function, workload, data=text.encode(), changed_from=before.encode())
+        for text in (before, after)
+    ]
+
+
+def launches(program: Program) -> list[LaunchStep]:
+    return [step for step in program.steps if isinstance(step, LaunchStep)]
+
+
+@pytest.mark.parametrize("called", [CALLED, ""], ids=["a test calls it", "nobody calls it"])
+def test_its_parameters_and_results_are_the_arguments(tmp_path: Path, called: str):
+    draft = drafted(tmp_path, HEAD + KERNELS + FUNCTION + called)
+    assert not draft.missing
+    kinds = {a.name: (a.kind, a.dtype) for a in draft.arguments}
+    assert kinds == {
+        "signal": ("input", "float32"),
+        "scale": ("input", "float32"),
+        "power": ("scalar", "float32"),
+        "totals": ("output", "float32"),
+    }
+    (totals,) = (a for a in draft.arguments if a.name == "totals")
+    assert totals.noalias and len(totals.shape or ()) == 1
+
+
+def test_a_function_that_takes_up_one_kernel_for_two(tmp_path: Path):
+    before, after = programs(tmp_path, HEAD + KERNELS + FUNCTION + CALLED, FUSED)
+    assert [step.entry for step in launches(before)] == ["squares", "row_sums"]
+    assert [scratch.name for scratch in before.scratch] == ["hidden"]
+    (step,) = launches(after)
+    assert step.arguments[:3] == ("signal", "scale", "totals") and step.arguments[4] == "power"
+    assert not after.scratch
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        pytest.param("", "", Reason.NOT_PROFILED, marks=pytest.mark.long),
+        ("tl.sum(v * v)", "tl.sum(v)", Reason.WRONG_VALUE),
+        (", mask=at < width, other=0.0)", ")", Reason.OUT_OF_BOUNDS),
+    ],
+    ids=["right", "another sum", "no mask"],
+)
+def test_the_function_is_judged_as_a_whole(tmp_path: Path, old: str, new: str, code: Reason):
+    text = HEAD + KERNELS + FUNCTION + CALLED
+    workload = drafted(tmp_path, text).workload()
+    before, after = programs(tmp_path, text, FUSED.replace(old, new) if old else FUSED)
+    verdict = judge(before, after, workload, device="emulated", options=GATED)
+    assert verdict.code is code, verdict.reason
+
+
+def test_what_torch_works_out_behind_the_launches_stays(tmp_path: Path):
+    summed = (HEAD + KERNELS + FUNCTION + CALLED).replace("return totals", "return totals.sum()")
+    with pytest.raises(ProgramError, match=r"torch works out `totals.sum\(\)` behind a launch"):
+        programs(tmp_path, summed, FUSED)
+    with pytest.raises(ProgramError, match=r"torch works out `sums.sum\(\)` behind a launch"):
+        programs(
+            tmp_path, HEAD + KERNELS + FUNCTION + CALLED, FUSED.replace("return sums", "return sums.sum()")
+        )
+    same = FUSED.replace("sums", "totals").replace("return totals", "return totals.sum()")
+    both = programs(tmp_path, summed, same)
+    assert all("totals" in launches(program)[-1].arguments for program in both)
+
+
+def test_what_torch_works_out_first_is_an_input(tmp_path: Path):
+    text = HEAD + KERNELS + FUNCTION.replace("    hidden =", "    factor = scale * 2\n    hidden =")
+    text = text.replace("hidden, scale,", "hidden, factor,") + CALLED
+    draft = drafted(tmp_path, text)
+    assert {a.name for a in draft.arguments} == {"signal", "factor", "power", "totals"}
+    after = FUSED.replace("    sums =", "    factor = scale * 2\n    sums =")
+    after = after.replace("(signal, scale,", "(signal, factor,")
+    _, program = programs(tmp_path, text, after)
+    assert launches(program)[0].arguments[1] == "factor"
+    with pytest.raises(ProgramError, match="nothing tells"):
+        programs(tmp_path, text, after.replace("scale * 2", "scale * 3"))
+
+
+METHOD = """
+class Energy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, signal, scale):
+        shape = signal.shape
+        rows = signal.contiguous().view(-1, shape[-1])
+        hidden = torch.empty_like(rows)
+        totals = torch.empty(rows.shape[0], device=rows.device)
+        squares[lambda meta: (triton.cdiv(rows.numel(), meta["W"]),)](rows, hidden, rows.numel(), W=64)
+        row_sums[(rows.shape[0],)](hidden, scale, totals, shape[-1], 0.5, W=triton.next_power_of_2(shape[-1]))
+        ctx.save_for_backward(rows, scale)
+        return totals.view(shape[:-1])
+
+
+def test_energy():
+    scale = torch.rand(12, device="cuda")
+    Energy.apply(torch.randn(3, 4, 40, device="cuda"), scale)
+"""
+
+
+def test_the_forward_of_an_autograd_function(tmp_path: Path):
+    draft = drafted(tmp_path, HEAD + KERNELS + METHOD, "Energy.forward")
+    assert not draft.missing
+    assert {a.name: a.kind for a in draft.arguments} == {
+        "signal": "input",
+        "scale": "input",
+        "totals": "output",
+    }
+
+
+def test_kernels_that_a_function_merges_are_one_change():
+    before = {("energy.py", k.name): k for k in kernels_of("energy.py", (HEAD + KERNELS + FUNCTION).encode())}
+    after = {("energy.py", k.name): k for k in kernels_of("energy.py", FUSED.encode())}
+    wholes = list(merged(before, after, ()))
+    assert {(old[1], new[1], function) for old, new, function in wholes} == {
+        ("squares", "energies", "energy"),
+        ("row_sums", "energies", "energy"),
+    }
+
+
+def test_a_sequence_that_cannot_be_launched_says_so(tmp_path: Path):
+    text = HEAD + KERNELS + FUNCTION + CALLED
+    workload = drafted(tmp_path, text).workload()
+    before, after = programs(tmp_path, text, FUSED.replace("(rows,)", "(rows // 4096,)"))
+    verdict = judge(before, after, workload, device="emulated", options=GATED)
+    assert verdict.code is Reason.LAUNCH_IMPOSSIBLE
+    assert "rows // 4096" in verdict.reason
