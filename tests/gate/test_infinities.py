@@ -89,3 +89,61 @@ def test_both_alike_need_nothing():
 )
 def test_nans_of_nans_hidden_ones_and_masked_rows_are_wrong(before, after):
     assert checked(before, after).status == "fail"
+
+
+WEIGHED = [("y", "output", "float32", "N,C"), ("x", "input", "float32", "N,C"), ("w", "input", "float32", "2"),
+           ("C", "scalar", "int32", "C")]  # fmt: skip
+OF_WEIGHTS = """__global__ void kernel(float *y, const float *x, const float *w, int C) {
+    const float *r = x + (size_t)blockIdx.x * C;
+    for (int c = 0; c < C; c++) {
+        float s = w[1] * r[c];
+        LAST
+        y[(size_t)blockIdx.x * C + c] = s;
+    }
+}
+"""
+LEFT_OUT = "if (c > 0) s += w[0] * r[c - 1];"
+
+
+@pytest.mark.parametrize(
+    ("last", "needed"),
+    [
+        ("s += w[0] * (c > 0 ? r[c - 1] : 0.0f);", ["finite(w)"]),
+        ("if (c > 0 && r[c - 1] == r[c - 1]) s += w[0] * r[c - 1];", None),
+    ],
+    ids=["a weight beside the row", "NaNs that are left out"],
+)
+def test_what_is_multiplied_by_nothing_but_zero_is_needed_finite(last, needed):
+    text = OF_WEIGHTS.replace("LAST", LEFT_OUT)
+    of = ground("kernel", text, {"N": [3, 5], "C": [8, 20]}, WEIGHED, "N", 1, {"N": 64, "C": 128})
+    options = GateOptions(seed=7, callers_seconds=0)
+    candidate = of.program(OF_WEIGHTS.replace("LAST", last))
+    stage = judge(of.program(), candidate, of.workload, device="emulated", options=options).stage("check")
+    assert stage is not None
+    assert (conditions(stage) if stage.status == "pass" else None) == needed, stage.reason
+
+
+PLACES = [("y", "output", "int32", "N"), ("x", "input", "float32", "N,C"), ("C", "scalar", "int32", "C")]
+ARGMAX = """int at = 0;
+    for (int c = 1; c < C; c++) if (r[c] > r[at]) at = c;
+    y[blockIdx.x] = at;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "needed"),
+    [
+        ("if (!(r[c] <= r[at])) at = c;", ["finite(x)"]),
+        ("if (r[c] > r[at] || isinf(r[c])) at = c;", None),
+    ],
+    ids=["another place for a NaN", "another place for an infinity"],
+)
+def test_places_of_nans_are_in_no_order(changed, needed):
+    head = HEAD.replace("float *y", "int *y")
+    of = ground("kernel", head + ARGMAX, {"N": [3, 5], "C": [8, 20]}, PLACES, "N", 1, {"N": 64, "C": 128})
+    options = GateOptions(seed=7, callers_seconds=0)
+    candidate = of.program(head + ARGMAX.replace("if (r[c] > r[at]) at = c;", changed))
+    stage = judge(of.program(), candidate, of.workload, device="emulated", options=options).stage("check")
+    assert stage is not None
+    assert (conditions(stage) if stage.status == "pass" else None) == needed, stage.reason

@@ -225,3 +225,20 @@ def test_the_worst_of_what_counts_decides(
     standings: list[str], counted: tuple[Standing, ...], code: ExitCode
 ) -> None:
     assert worst(map(Standing, standings), counted) is code
+
+
+def test_a_kernel_in_whose_place_a_method_launches_another_is_changed(tmp_path: Path) -> None:
+    text = """__global__ void halve(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] /= 2; }
+class Halving {
+  public:
+    void run(float* x, int n) { halve<<<1, 32>>>(x, n); }
+};
+"""
+    (tmp_path / "halving.cu").write_text(text)
+    commit(tmp_path)
+    other = "__global__ void scaled(float by, int n, float* x) { for (int i = 0; i < n; ++i) x[i] *= by; }"
+    kernel, _, rest = text.partition("\n")
+    (tmp_path / "halving.cu").write_text(
+        f"{other}\n{rest.replace('halve<<<1, 32>>>(x, n)', 'scaled<<<1, 1>>>(0.5f, n, x)')}"
+    )
+    assert "halve" in kernel and changed(tmp_path) == [("halve", "scaled")]

@@ -356,3 +356,104 @@ def test_rounds_over_a_size_are_not_read(tmp_path: Path):
     after = PARTS_TL.replace("    divided[", "    for _ in range(rows):\n        divided[")
     with pytest.raises(ProgramError, match="`range` goes over a size"):
         of_triton(tmp_path, after)
+
+
+STRUCTURE = "struct Rows { const float* x; float* out; int cols; float by; };\n"
+OF_STRUCTURE = (
+    STRUCTURE
+    + """__global__ void mean(Rows r) {
+    float sum = 0;
+    for (int i = 0; i < r.cols; ++i) sum += r.x[blockIdx.x * r.cols + i];
+    if (threadIdx.x == 0) r.out[blockIdx.x] = sum * r.by;
+}
+void run(const Rows& r, int rows) { mean<<<rows, 32>>>(r); }
+"""
+)
+IN_NAMESPACE = (
+    STRUCTURE
+    + """namespace ours {
+__global__ void summed(Rows r) {
+    float sum = 0;
+    for (int i = threadIdx.x; i < r.cols; i += 32) sum += r.x[blockIdx.x * r.cols + i];
+    for (int o = 16; o > 0; o /= 2) sum += __shfl_xor_sync(0xffffffff, sum, o);
+    if (threadIdx.x == 0) r.out[blockIdx.x] = sum * r.by;
+}
+}
+void run(const Rows& r, int rows) { ours::summed<<<rows, 32>>>(r); }
+"""
+)
+
+
+def test_fields_of_a_structure_are_what_they_were_and_a_kernel_is_in_its_namespace(tmp_path: Path):
+    workload = parse_workload(
+        workload_text(
+            "mean",
+            "rows = [3, 40]\ncols = [70]",
+            "grid = ['rows']\nblock = [32]",
+            "r_x: input float32 [rows, cols]",
+            "r_out: output float32 [rows]",
+            "r_cols: int32 = cols",
+            "r_by: float32 = 0.5",
+        ).replace(
+            "[launch]",
+            "[[launches]]\nkernel = 'mean'\narguments = ['r_x', 'r_out', 'r_cols', 'r_by']",
+        )
+    )
+    before, after = (
+        program_from_file(
+            tmp_path / "mean.cu",
+            "mean",
+            workload,
+            data=text.encode(),
+            root=tmp_path,
+            changed_from=OF_STRUCTURE.encode(),
+            former_kernel="mean",
+        )
+        for text in (OF_STRUCTURE, IN_NAMESPACE)
+    )
+    (step,) = launched(after)
+    assert step.entry == "ours::summed"
+    assert step.arguments == ("r_x", "r_out", "r_cols", "r_by")
+    options = GateOptions(check_seconds=20, callers_seconds=0)
+    verdict = judge(before, after, workload, device="emulated", options=options)
+    assert verdict.code is Reason.NOT_PROFILED, verdict.reason
+
+
+SELECTED = """void run(const float* x, float* out, int rows, double by) {
+    int pieces = rows / 8;
+    if (pieces < 1) pieces = 1;
+    int threads = 32;
+    if (rows > 20) { threads = 64; pieces += 1; } else threads = 32;
+    scaled<<<dim3(pieces), threads>>>(out, x, rows, (float)by);
+}
+"""
+
+
+def test_numbers_that_hang_on_a_condition_are_told_at_all_sizes(tmp_path: Path):
+    kernel = "__global__ void scaled(float* y, const float* x, int n, float by) { y[0] = by * x[0] + n; }\n"
+    workload = workload_text(
+        "scaled",
+        "n = [3, 40]",
+        "grid = [1]\nblock = [32]",
+        "y: output float32 [n]",
+        "x: input float32 [n]",
+        "n: int32 = n",
+        "by: float32 = 0.5",
+    )
+    head = "void run(const float* x, float* out, int rows, double by) { "
+    before = head + "scaled<<<1, 32>>>(out, x, rows, (float)by); }\n"
+    program = program_from_file(
+        tmp_path / "scaled.cu",
+        "scaled",
+        parse_workload(workload),
+        data=(kernel.replace("scaled", "doubled") + SELECTED.replace("scaled", "doubled")).encode(),
+        root=tmp_path,
+        changed_from=(kernel + before).encode(),
+        former_kernel="scaled",
+        by_host=True,
+    )
+    (step,) = launched(program)
+    grids = {n: evaluate_int(step.launch.grid[0], {"n": n}) for n in (3, 17, 40)}
+    blocks = {n: evaluate_int(step.launch.block[0], {"n": n}) for n in (3, 17, 40)}
+    assert grids == {3: 1, 17: 2, 40: 6} and blocks == {3: 32, 17: 32, 40: 64}
+    assert step.arguments[3] == "by" and not program.launched_where

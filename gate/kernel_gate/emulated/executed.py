@@ -34,14 +34,17 @@ class Executed:
                 start += block.count
         return lines
 
-    def loops(self) -> dict[int, bool]:
-        """Line of each loop that a branch goes back in → whether some thread has gone back in any launch."""
+    def loops(self, family: str | None = None) -> dict[int, bool]:
+        """Line of each loop that a branch goes back in → whether some thread has gone back, in launches of that family;
+        None: in any.
+        """
+        families = [blocks for name, blocks in self._families.items() if family in (None, name)]
         lines: dict[int, bool] = {}
         for number, block in enumerate(self.kernel.blocks):
             end = block.end
             if isinstance(end, Branch) and end.target is not None and end.target <= number:
                 line = end.instruction.line
                 if line is not None:
-                    again = any(blocks[1, number] for blocks in self._families.values())
+                    again = any(blocks[1, number] for blocks in families)
                     lines[line] = lines.get(line, False) or again
         return lines

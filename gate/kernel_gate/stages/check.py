@@ -31,6 +31,7 @@ from kernel_gate.stages.infinities import needed_of_infinities
 from kernel_gate.stages.own_noise import loses_more
 from kernel_gate.stages.ranges import needed_of_range
 from kernel_gate.stages.reference import run_baseline
+from kernel_gate.stages.repeated import family_of_repeating, repeating_cases
 from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.variations import Variation
@@ -41,6 +42,9 @@ _MOST_NAMED = 200
 """Cases that the evidence names."""
 _HANG_SECONDS = 2.0
 """For a case in which an integer is zero: a loop in steps of zero does not end."""
+_REPEATING_SECONDS = 6.0
+"""For cases that repeat loops which no case before repeats."""
+_REPEATING_SEED = 8000
 _FIXED_COST_SECONDS = 1.0
 """What a case may cost whatever its size (a launch, the oracle's start): less says nothing of larger cases."""
 
@@ -85,6 +89,9 @@ def check(
         started = time.monotonic()
         unreached_or_end = _run_cases(run, cases, seconds, findings_seconds, progress)
         if whole and not isinstance(unreached_or_end, CheckResult):
+            left = min(_REPEATING_SECONDS, seconds - (time.monotonic() - started))
+            unreached_or_end = _repeat_loops(run, seed, left, progress) or unreached_or_end
+        if whole and not isinstance(unreached_or_end, CheckResult):
             unreached_or_end = _another_expression(run, progress) or unreached_or_end
         if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
             left = seconds - (time.monotonic() - started)
@@ -109,8 +116,11 @@ def _run_cases(
     seconds: float,
     findings_seconds: float | None,
     progress: Callable[[str, float], None],
+    family: str = "",
 ) -> list[Case] | CheckResult:
-    """The cases that were not reached, or how one ended the check."""
+    """The cases that were not reached, or how one ended the check; what they execute counts for a `family`, by default
+    the one that they are of.
+    """
     started = time.monotonic()
     unreached: list[Case] = []
     last = (0.0, 1)
@@ -131,11 +141,11 @@ def _run_cases(
         progress(f"case {number + 1} of {len(cases)}: {case}", number / len(cases))
         before = time.monotonic()
         if isinstance(run.device, EmulatedDevice):
-            run.device.family = family_of(case)
+            run.device.family = family or family_of(case)
         may_hang = other_integer(run.workload, case) is not None and not all(dict(case.scalars).values())
         try:
             with ends_within(_HANG_SECONDS if may_hang else math.inf):
-                check_case(run, case, again=number == 0)
+                check_case(run, case, again=number == 0 and not family)
         except TimeSpentError:
             if not may_hang or not seconds_left():
                 return [*unreached, case, *waiting]
@@ -149,6 +159,24 @@ def _run_cases(
                 return _stopped(run, stop, case)
         last = (time.monotonic() - before, max(1, size))
     return unreached
+
+
+def _repeat_loops(
+    run: CheckState, seed: int, seconds: float, progress: Callable[[str, float], None]
+) -> CheckResult | None:
+    """How the check ends for a candidate that is wrong where it repeats a loop that no case before repeats."""
+    if run.candidate.program.source == run.baseline.program.source:
+        return None
+    ends = time.monotonic() + seconds
+    for case in repeating_cases(run, seed + _REPEATING_SEED):
+        left = ends - time.monotonic()
+        if left <= 0:
+            break
+        with ends_within(left):
+            ended = _run_cases(run, [case], left, None, progress, family_of_repeating(case))
+        if isinstance(ended, CheckResult):
+            return ended
+    return None
 
 
 def _is_condition(run: CheckState, stop: Stop, case: Case) -> bool:

@@ -27,8 +27,7 @@ def family_of(case: Case) -> str:
 
 def coverage_of(run: CheckState) -> dict[str, Any]:
     """Lines with instructions, those that no case executed, loops without a second round, and lines by family."""
-    loaded = [one for key, one in run.loaded.items() if key.startswith("candidate")]
-    kernels = [k for one in loaded for k in one.kernels if isinstance(k, EmulatedKernel)]
+    kernels = _kernels(run)
     if not kernels:
         return {}
     shift = run.candidate.program.first_line - 1
@@ -38,10 +37,7 @@ def coverage_of(run: CheckState) -> dict[str, Any]:
         return sorted(n + shift for n in lines.difference(*(k.executed.lines(family) for k in kernels)))
 
     never = missing(None)
-    loops: dict[int, bool] = {}
-    for kernel in kernels:
-        for line, again in kernel.executed.loops().items():
-            loops[line + shift] = loops.get(line + shift, False) or again
+    loops = {line + shift: again for line, again in loops_of(run).items()}
     once = sorted(line for line, again in loops.items() if not again and line not in never)
     by_family = {family: [n for n in missing(family) if n not in never] for family in FAMILIES}
     return {
@@ -50,6 +46,20 @@ def coverage_of(run: CheckState) -> dict[str, Any]:
         "loops_once": once,
         "not_in": {f: misses for f, misses in by_family.items() if misses},
     }
+
+
+def loops_of(run: CheckState, family: str | None = None) -> dict[int, bool]:
+    """Line of each of the candidate's loops, as compiled → whether a case repeats it, one of that family; None: any."""
+    loops: dict[int, bool] = {}
+    for kernel in _kernels(run):
+        for line, again in kernel.executed.loops(family).items():
+            loops[line] = loops.get(line, False) or again
+    return loops
+
+
+def _kernels(run: CheckState) -> list[EmulatedKernel]:
+    loaded = [one for key, one in run.loaded.items() if key.startswith("candidate")]
+    return [k for one in loaded for k in one.kernels if isinstance(k, EmulatedKernel)]
 
 
 def not_executed(coverage: Mapping[str, Any]) -> str:

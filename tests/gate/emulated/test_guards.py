@@ -42,3 +42,11 @@ def test_a_chain_of_thousands_of_instructions_is_followed():
     chain = " ".join(f"add.u32 %r{n + 1}, %r{n}, %r1;" for n in range(10, 2090))
     (guard,) = guards_of(f"mov.u32 %r10, %r1; {chain} setp.lt.u32 %p1, %r2090, %r2;").guards
     assert guard.uniform
+
+
+def test_a_register_that_a_loop_uses_again_is_told_where_the_kernel_begins():
+    begin = "mov.u32 %r4, %ctaid.x; mul.lo.u32 %r3, %r4, %r1; setp.ge.u32 %p1, %r3, %r2; @%p1 bra END;"
+    loop = "LOOP: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, %r2; @%p2 bra LOOP;"
+    (guard,) = guards_of(f"{begin} {loop}").guards
+    assert not guard.uniform
+    assert guards_of(f"{loop} {begin}").guards == []
