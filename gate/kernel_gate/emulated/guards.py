@@ -22,6 +22,7 @@ from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.ptx.model import FloatBits, Instruction, Integer, Operand, Register
 from kernel_gate.emulated.registry import Step, Unsupported
 from kernel_gate.emulated.site import Read, Site
+from kernel_gate.emulated.terminators import Branch, IndexedBranch
 from kernel_gate.emulated.types import TYPES
 
 if TYPE_CHECKING:
@@ -86,10 +87,7 @@ class Guards:
     def __init__(self, kernel: DecodedKernel) -> None:
         self._kernel = kernel
         body = kernel.flat.body
-        definitions: dict[str, list[int]] = {}
-        for number, instruction in enumerate(body):
-            for name in names(results(instruction)):
-                definitions.setdefault(name, []).append(number)
+        definitions = _Definitions(kernel)
         needed: set[int] = set()
         seen: set[str] = set()
         self.guards: list[Guard] = []
@@ -118,18 +116,14 @@ class Guards:
         steps = dict(_steps(kernel))
         self._steps = [steps[n] for n in sorted(needed) if n in steps]
 
-    def _relate(
-        self, number: int, compared: tuple[Operand, Operand], definitions: dict[str, list[int]]
-    ) -> set[int]:
+    def _relate(self, number: int, compared: tuple[Operand, Operand], definitions: _Definitions) -> set[int]:
         """Keep a comparison of numbers that arguments make, alike for all threads; what computes them."""
         reads, needed = self._read(number, compared, definitions, _RELATED)
         if reads is not None:
             self.relations.append(reads)
         return needed
 
-    def _choose(
-        self, number: int, chosen: tuple[Operand, Operand], definitions: dict[str, list[int]]
-    ) -> set[int]:
+    def _choose(self, number: int, chosen: tuple[Operand, Operand], definitions: _Definitions) -> set[int]:
         """Keep which of two floats that arguments make is the lesser, alike for all threads; what computes them."""
         reads, needed = self._read(number, chosen, definitions, 1)
         if reads is not None:
@@ -139,7 +133,7 @@ class Guards:
         return needed
 
     def _read(
-        self, number: int, pair: tuple[Operand, Operand], definitions: dict[str, list[int]], arguments: int
+        self, number: int, pair: tuple[Operand, Operand], definitions: _Definitions, arguments: int
     ) -> tuple[tuple[Read, Read] | None, set[int]]:
         """How two operands are read, and what computes them; None where fewer arguments than these make them."""
         body = self._kernel.flat.body
@@ -312,8 +306,34 @@ def _pair(
     return operands[1], operands[2]
 
 
+class _Definitions:
+    """Which instruction gives a register its value."""
+
+    def __init__(self, kernel: DecodedKernel) -> None:
+        self._numbers: dict[str, list[int]] = {}
+        for number, instruction in enumerate(kernel.flat.body):
+            for name in names(results(instruction)):
+                self._numbers.setdefault(name, []).append(number)
+        ends = [block.end for block in kernel.blocks]
+        targets = [end.target for end in ends if isinstance(end, Branch) and end.target is not None]
+        targets += [t for end in ends if isinstance(end, IndexedBranch) for t in end.targets if t is not None]
+        first = min(targets, default=len(ends))
+        self._begin = sum(block.count for block in kernel.blocks[:first])
+        """As many instructions are run in their order, each once at most, before any that a branch leads to."""
+
+    def only(self, name: str) -> int | None:
+        """The only instruction that does; None where there are several, and for no register."""
+        numbers = self._numbers.get(name, [])
+        return numbers[0] if len(numbers) == 1 else None
+
+    def before(self, name: str, number: int) -> int | None:
+        """The one that does so for an instruction: the only one, or the last before it where the kernel begins."""
+        earlier = [n for n in self._numbers.get(name, []) if n < number < self._begin]
+        return earlier[-1] if earlier else self.only(name)
+
+
 def _slice(
-    name: str, body: list[Instruction], definitions: dict[str, list[int]], into: dict[int, bool]
+    name: str, body: list[Instruction], definitions: _Definitions, into: dict[int, bool]
 ) -> bool | None:
     """Collect what computes a register: whether it is the same for all threads; None: it cannot be told so, as where it
     is computed from itself.
@@ -321,38 +341,33 @@ def _slice(
     if _is_special(name):
         return not name.startswith(_OF_THREADS)
     begun: set[int] = set()
-    waiting = [name]
+    last = definitions.only(name)
+    waiting = [last]
     while waiting:
-        number = _defining(waiting[-1], definitions)
+        number = waiting[-1]
         sources = _sources(body[number]) if number is not None else None
         if number is None or sources is None:
             return None
         if number in into:
             waiting.pop()
             continue
-        left = [s for s in sources if not _is_special(s) and _defining(s, definitions) not in into]
-        if any(_defining(s, definitions) in begun for s in left):
+        numbers = [definitions.before(s, number) for s in sources if not _is_special(s)]
+        left = [n for n in numbers if n not in into]
+        if any(n in begun for n in left):
             return None
         if left:
             begun.add(number)
             waiting += left
             continue
-        into[number] = all(
-            not s.startswith(_OF_THREADS) if _is_special(s) else into[definitions[s][0]] for s in sources
-        )
+        is_uniform = not any(s.startswith(_OF_THREADS) for s in sources if _is_special(s))
+        into[number] = is_uniform and all(into[n] for n in numbers if n is not None)
         begun.discard(number)
         waiting.pop()
-    return into[definitions[name][0]]
+    return into[last] if last is not None else None
 
 
 def _is_special(name: str) -> bool:
     return name.startswith((*_OF_THREADS, *_OF_ALL))
-
-
-def _defining(name: str, definitions: dict[str, list[int]]) -> int | None:
-    """The only instruction that gives a register its value; None where there are several, and for no register."""
-    numbers = definitions.get(name, [])
-    return numbers[0] if len(numbers) == 1 else None
 
 
 def _sources(instruction: Instruction) -> list[str] | None:
