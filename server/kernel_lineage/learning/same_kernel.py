@@ -66,6 +66,7 @@ def taken_over(
     """Pairs of a kernel that went, and the first one that a host function which launched it has taken up since.
 
     Which of several does the work of the old one does not matter: the function is judged with all that it launches.
+    Where no function is seen to take one up, it is the first one that came into the file and is launched.
     """
     before, after = _launched(old), _launched(new)
     pairs: dict[Place, Place] = {}
@@ -75,6 +76,12 @@ def taken_over(
         for place in before[launcher] if won else ():
             if place in gone and new[won[0]].language is old[place].language:
                 pairs.setdefault(place, won[0])
+    names = {kernel.name for kernel in old.values()}
+    came = [place for place, kernel in new.items() if kernel.launches and kernel.name not in names]
+    for place in sorted(gone):
+        there = [other for other in came if other[0] == place[0]]
+        if there and old[place].launches:
+            pairs.setdefault(place, there[0])
     yield from pairs.items()
 
 
@@ -82,7 +89,8 @@ def merged(
     old: Mapping[Place, Kernel], new: Mapping[Place, Kernel], pairs: Collection[tuple[Place, Place]]
 ) -> Iterator[tuple[Place, Place, str]]:
     """The kernels of a host function that launched several and launches others since, of which not one stands in
-    the place of each: with each what it has become, or what the function launches now, and the function.
+    the place of each, or more than these: with each what it has become, or what the function launches now, and the
+    function.
 
     Nothing says which kernel does the work of the old ones: only the function as a whole can be judged.
     """
@@ -97,7 +105,7 @@ def merged(
         taken = [stands.get(place) for place in places if old[place].name not in names]
         earlier = {old[place].name for place in places}
         won = [place for place in later if new[place].name not in earlier]
-        if taken and (None in taken or len({*taken}) < len(taken) or len(won) > len(taken)):
+        if len(won) > len(taken) or None in taken or len({*taken}) < len(taken):
             yield from ((place, stands.get(place, later[0]), launcher) for place in places)
 
 
