@@ -93,17 +93,24 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...], fixed:
 
 
 def _solved(name: str, promise: str, sizes: Mapping[str, int]) -> list[int]:
-    """What a dim is that stands alone on one side of an equality."""
+    """What a dim is that stands alone on one side of an equality, or next to what bounds it."""
     try:
         tree = tree_of(promise)
     except SyntaxError:
         return []
-    if not isinstance(tree, ast.Compare) or not isinstance(tree.ops[0], ast.Eq) or len(tree.ops) > 1:
+    if not isinstance(tree, ast.Compare) or len(tree.ops) > 1:
+        return []
+    beside = {ast.Eq: 0, ast.LtE: 0, ast.GtE: 0, ast.Lt: 1, ast.Gt: -1}.get(type(tree.ops[0]))
+    if beside is None:
         return []
     sides = [ast.unparse(side) for side in (tree.left, tree.comparators[0])]
-    others = [other for side, other in (sides, reversed(sides)) if side == name]
+    others = [
+        (other, less)
+        for side, other, less in ((sides[0], sides[1], beside), (sides[1], sides[0], -beside))
+        if side == name
+    ]
     with suppress(ExpressionError):
-        return [int(evaluate(other, sizes)) for other in others]
+        return [int(evaluate(other, sizes)) - less for other, less in others]
     return []
 
 

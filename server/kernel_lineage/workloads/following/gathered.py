@@ -48,10 +48,15 @@ class Gathered:
         return None
 
     def dims(self, arguments: tuple[DraftArgument, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
-        """The dims that are used, in the order of the shapes and values, and the promises over them."""
+        """The dims that are used, in the order of the shapes and values, and the promises over them.
+
+        A constant of the file that promises alone name is no dim: it is as large as it is written.
+        """
         sizes = self.sizes
         used = {name for text in self.texts for name in names_in_order(text)}
-        over = {tidy(p): names_in(p) for p in sizes.promises if _over(p, sizes.dims)}
+        fixed = (self.unit.constants.keys() | self.unit.macros.keys()) & sizes.dims.keys() - used
+        promises = (_with_numbers(p, {n: sizes.dims[n] for n in fixed}) for p in sizes.promises)
+        over = {tidy(p): names_in(p) for p in promises if _over(p, sizes.dims)}
         while more := {n for names in over.values() if names & used for n in names - used}:
             used |= more
         texts = [
@@ -61,6 +66,10 @@ class Gathered:
         order = [n for text in texts for n in names_in_order(text)]
         names = [n for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims]
         return {n: sizes.dims[n] for n in names}, tuple(p for p, about in over.items() if about & used)
+
+
+def _with_numbers(text: str, numbers: Mapping[str, int]) -> str:
+    return WORD.sub(lambda m: str(numbers.get(m[0], m[0])), text)
 
 
 def _over(text: str, dims: Mapping[str, int]) -> bool:
