@@ -16,7 +16,7 @@ from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Parameter, SourceFile
-from kernel_lineage.workloads.following.fields import alias_of
+from kernel_lineage.workloads.following.fields import alias_of, passed
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, declared_name
 from kernel_lineage.workloads.following.launch_site import meanings_of, translated
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
@@ -315,8 +315,10 @@ class Reading(Sequence):
             raise NotFollowed(f"the launch of `{callee.name}`, which is no kernel of this file,")
         grid, block = (tuple(map(self.expression, extents)) for extents in (launch.grid, launch.block))
         spec = LaunchSpec(grid, block, self.expression(launch.shared))
-        parameters = [*kernel.parameters, *[None] * len(arguments)]
-        operands = tuple(self._operand(a, p) for a, p in zip(arguments, parameters, strict=False))
+        parts: list[tuple[LaunchArgument, Parameter | None]] = [(a, None) for a in arguments]
+        if len(arguments) <= len(kernel.parameters):
+            parts = [(part.given, part.parameter) for part in passed(kernel, launch, self.unit)]
+        operands = tuple(self._operand(argument, parameter) for argument, parameter in parts)
         self.steps.append(LaunchStep(callee.name, spec, operands, callee.template))
         return plain(0)
 

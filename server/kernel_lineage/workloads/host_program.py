@@ -13,6 +13,8 @@ from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Scratch, Value
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.naming import qualified_name
+from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 
@@ -39,6 +41,14 @@ class HostProgram:
     def kernels(self) -> tuple[str, ...]:
         """The kernels that it launches, each once."""
         return tuple(dict.fromkeys(step.entry for step in self.steps if isinstance(step, LaunchStep)))
+
+    def as_compiled(self, source: SourceFile) -> tuple[LaunchStep | MemsetStep, ...]:
+        """Its steps, with the kernels of a CUDA C++ file as a compiler finds them: in their namespaces."""
+        names = {kernel.name: qualified_name(kernel) for kernel in source.kernels}
+        return tuple(
+            replace(step, entry=names.get(step.entry, step.entry)) if isinstance(step, LaunchStep) else step
+            for step in self.steps
+        )
 
     @property
     def template_arguments(self) -> tuple[str, ...]:

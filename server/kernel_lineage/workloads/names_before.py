@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launch_site import (
     meanings_of,
@@ -16,6 +18,11 @@ from kernel_lineage.workloads.following.launch_site import (
 )
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Buffer, Pointer, Tensor
+
+_CAST = re.compile(
+    r"^\s*(?:\((?:const\s+)?[\w:]+\)|static_cast\s*<[\w:\s]+>|(?:float|double|int|int64_t|size_t)(?=\())"
+)
+_FIELD = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,8 @@ class NamesBefore:
     """Pointer or tensor → the workload's argument."""
     extents: Mapping[str, tuple[str, ...]]
     """Tensor → its extents, as expressions of the workload."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Field of a structure as it is written, `params.rows` → the workload's argument."""
 
     def with_others(self, other: NamesBefore) -> NamesBefore:
         """These names and others, where the others are not among these."""
@@ -35,6 +44,7 @@ class NamesBefore:
             {**other.meanings, **self.meanings},
             {**other.buffers, **self.buffers},
             {**other.extents, **self.extents},
+            {**other.fields, **self.fields},
         )
 
 
@@ -59,8 +69,14 @@ def names_before(
     meanings = meanings_of(launch, workload, order, meanings_of_fields(kernel, unit, launch, workload))
     buffers: dict[str, str] = {}
     extents: dict[str, tuple[str, ...]] = {}
+    fields: dict[str, str] = {}
     for argued, name in zip(launch.arguments, order, strict=True):
         argument, value = workload.argument(name), argued.value
+        written = _CAST.sub("", argued.written).strip("() ")
+        if argument is not None and _FIELD.fullmatch(written):
+            fields.setdefault(written, name)
+        elif argument is not None and argument.kind == "scalar" and WORD.fullmatch(written):
+            meanings.setdefault(written, name)
         buffer = value.buffer if isinstance(value, (Pointer, Tensor)) else None
         buffer = value if isinstance(value, Buffer) else buffer
         if argument is None or not argument.is_pointer or buffer is None or not buffer.name:
@@ -74,4 +90,4 @@ def names_before(
         extents[buffer.name] = (
             tuple(t for t in texts if t) if is_read else tuple(map(str, argument.shape or ()))
         )
-    return NamesBefore(meanings, buffers, extents)
+    return NamesBefore(meanings, buffers, extents, fields)

@@ -274,7 +274,7 @@ def _launched(
         text,
         function,
         lacking=lacking,
-        steps=read_steps.steps,
+        steps=read_steps.as_compiled(source),
         scratch=read_steps.scratch,
         name=label if read_steps.calls == 1 else f"{label}, called twice",
         calls=read_steps.calls,

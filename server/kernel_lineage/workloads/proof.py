@@ -209,7 +209,7 @@ def _writes_no_output(kernel: Kernel, program: Program) -> bool:
     written = {
         buffer_of(word)
         for step in program.steps
-        if isinstance(step, LaunchStep) and step.entry == kernel.name
+        if isinstance(step, LaunchStep) and step.entry.rpartition("::")[2] == kernel.name
         for parameter, word in zip(kernel.parameters, step.arguments, strict=False)
         if parameter.pointer and roles.get(parameter.name, "inout") != "input"
     }

@@ -43,16 +43,16 @@ def rewritten_program(
                 return "several launches of Triton kernels are not read as one"
             done = rewritten_steps(*launched[0], source, path, device, root, views)
             text, module, siblings = triton_text(source.data, done.kernels, path)
-            program = Program("triton", text, before.name, includes=siblings, module=module)
+            program = Program("triton", text, before.name, includes=siblings, module=module, steps=done.steps)
         else:
             done = rewritten_launcher(launched, former, source, path, device, root)
             text, lacking = device_code(source, done.kernels, path, root, done.template_arguments)
-            program = Program("cuda", text, qualified_name(before), lacking=lacking)
+            steps = done.as_compiled(source)
+            program = Program("cuda", text, qualified_name(before), lacking=lacking, steps=steps)
     except (Unclear, ProgramError) as error:
         return str(error)
     return replace(
         program,
-        steps=done.steps,
         scratch=done.scratch,
         launched_where=done.conditions,
         calls=done.calls,

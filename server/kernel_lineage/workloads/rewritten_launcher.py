@@ -17,6 +17,7 @@ from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
+from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import (
     parts_of,
@@ -33,6 +34,7 @@ from kernel_lineage.workloads.following.values import (
     NotFollowed,
     Number,
     Opaque,
+    Record,
     Tensor,
     Value,
     plain,
@@ -167,6 +169,9 @@ class _Change(Reading):
             extents = tuple(map(self._over_workload, bound.extents[name]))
             buffer.tensor = Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
             return buffer.tensor
+        fields = self.unit.fields_of(alias_of(parameter.type, self.unit)) if not parameter.stars else ()
+        if any(f"{name}.{field.name}" in bound.fields for field in fields):
+            return Record(parameter.type, {f.name: self._field(f"{name}.{f.name}", f) for f in fields})
         if name in bound.meanings and not parameter.stars:
             return self._over_workload(bound.meanings[name])
         if parameter.type == STREAM:
@@ -174,6 +179,17 @@ class _Change(Reading):
         if isinstance(usual := self._default(parameter, Names()), Number):
             return usual
         return self.unset(parameter.type, 0, name) if parameter.stars <= 1 else Opaque(f"`{name}`")
+
+    def _field(self, written: str, field: HostParameter) -> Value:
+        """A field of a structure that the function is given, which is an argument of the workload."""
+        argument = self.workload.argument(self._bound.fields.get(written, ""))
+        if argument is None:
+            return Opaque(f"`{written}`")
+        if not argument.is_pointer:
+            return self._over_workload(argument.name)
+        buffer = Buffer(argument.name, dtype=field.type)
+        self.memory[buffer] = argument.name
+        return Address(buffer, field.type)
 
     def decided(self, number: Number) -> Plain:
         """A number that a way depends on: that of the sizes that are timed, and a condition on others."""

@@ -29,6 +29,7 @@ from kernel_lineage.workloads.following.values import (
     combined,
     made,
     plain,
+    selected,
     times,
 )
 
@@ -371,8 +372,7 @@ class Expressions:
             return self.value(sides[0 if test.value else 1], names)
         then, otherwise = (self.either(side, names) for side in sides)
         if isinstance(then, Number) and isinstance(otherwise, Number):
-            taken = then if test.value else otherwise
-            return made(taken.value, f"({then.text} if {test.text} else {otherwise.text})")
+            return selected(test, then, otherwise)
         return self.value(sides[0 if self.decided(test) else 1], names)
 
     def _initializer_list(self, node: Node, names: Names) -> Value:

@@ -11,6 +11,7 @@ from tree_sitter import Node
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
+from kernel_lineage.workloads.following.clamps import clamp_of
 from kernel_lineage.workloads.following.functions import HostCode, host_code, words_in
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Asked, Sizes
@@ -23,6 +24,7 @@ from kernel_lineage.workloads.following.values import (
     Pointer,
     Value,
     plain,
+    selected,
 )
 
 _ROUNDS = 64
@@ -161,12 +163,38 @@ class Sequence(Follower):
 
     def _do_if_statement(self, node: Node, names: Names) -> None:
         sides = [node.child_by_field_name(side) for side in ("consequence", "alternative")]
+        if not self._acts(node) and all(map(_only_sets, sides)) and self._selects(node, sides, names):
+            return
         try:
             holds = self._holds(node.child_by_field_name("condition"), names)
         except NotFollowed as error:
             self._pass_over(node, names, error)
             return
         self._branch(sides[0 if holds else 1], names)
+
+    def _selects(self, node: Node, sides: list[Node | None], names: Names) -> bool:
+        """Whether an `if` that only sets variables gives each a number, which hangs on the condition at other sizes."""
+        condition = node.child_by_field_name("condition")
+        test = self.either(condition, names)
+        if not isinstance(test, Number) or test.is_constant:
+            return False
+        clamp = clamp_of(condition, sides[0]) if sides[1] is None else None
+        if clamp is not None and self._clamped(clamp, names):
+            return True
+        before = {name: names.get(name) for name in dict.fromkeys(_set_in(node))}
+        ways: list[dict[str, Value | None]] = []
+        for side in sides:
+            self._branch(side, names)
+            ways.append({name: names.get(name) for name in before})
+            for name, value in before.items():
+                names.set(name, value if value is not None else Opaque(f"`{name}`"))
+        pairs = {name: (ways[0][name], ways[1][name]) for name in before}
+        if not all(isinstance(value, Number) for pair in pairs.values() for value in pair):
+            return False
+        for name, (then, otherwise) in pairs.items():
+            assert isinstance(then, Number) and isinstance(otherwise, Number)
+            names.set(name, selected(test, then, otherwise))
+        return True
 
     def _loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
         body = node.child_by_field_name("body")
@@ -238,6 +266,18 @@ class Sequence(Follower):
         if number.is_constant:
             return number.value
         raise NotFollowed(f"`{number.text}`")
+
+
+def _only_sets(side: Node | None) -> bool:
+    """Whether a branch does nothing but assign to variables."""
+    if side is None or side.type in _NO_STATEMENTS:
+        return True
+    if side.type in ("compound_statement", "else_clause"):
+        return all(map(_only_sets, side.named_children))
+    of = side.named_child(0) if side.type == "expression_statement" else None
+    sets = {"assignment_expression": "left", "update_expression": "argument"}
+    target = of.child_by_field_name(sets[of.type]) if of is not None and of.type in sets else None
+    return target is not None and target.type == "identifier"
 
 
 def _set_in(node: Node) -> Iterator[str]:

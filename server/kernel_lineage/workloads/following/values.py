@@ -67,6 +67,12 @@ def plain(value: Plain) -> Number:
     return Number(value, (), value)
 
 
+def selected(test: Number, then: Number, otherwise: Number) -> Number:
+    """One number where another holds, else a third."""
+    taken = then if test.value else otherwise
+    return made(taken.value, f"({then.text} if {test.text} else {otherwise.text})")
+
+
 def dim(name: str, value: int) -> Number:
     """A number that is a dim."""
     return Number(value, (name,))
