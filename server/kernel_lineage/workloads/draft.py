@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -256,7 +257,8 @@ def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[
     for place in dict.fromkeys((path, *sites)):
         data = kernel.source.data if place == path and kernel.source is not None else None
         for unit in _host_sides(kernel.name, place, data, state):
-            for draft in followed_drafts(kernel, unit, path.name, rooted, state.block):
+            callers = partial(state.callers_of, unit)
+            for draft in followed_drafts(kernel, unit, path.name, rooted, state.block, callers):
                 if place != path:
                     where = f"the launch is that of {draft.way or 'a function'} in {place.name}"
                     draft = replace(draft, assumed=(where, *draft.assumed))

@@ -15,6 +15,10 @@ from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.files import Target, kernel_in, source_of, target_in
 from kernel_lineage.workloads.files_below import files_below
 from kernel_lineage.workloads.following.bindings import IS_BINDING
+from kernel_lineage.workloads.following.callers import Caller
+from kernel_lineage.workloads.following.functions import HostCode
+from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.triton.extension_calls import extension_calls
 from kernel_lineage.workloads.triton.modules import Modules
 
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
@@ -34,6 +38,7 @@ class State:
     """The number of threads to take where a caller goes through several; None for a usual one."""
     sources: dict[str, SourceFile] = field(default_factory=dict)
     modules: Modules = field(init=False)
+    _callers: dict[tuple[frozenset[str], tuple[str, ...]], tuple[Caller, ...]] = field(default_factory=dict)
     _all: dict[Path, bytes] | None = None
     """The C++ files."""
     _launching: dict[Path, bytes] | None = None
@@ -58,6 +63,17 @@ class State:
         if path not in self.sources:
             self.sources[path] = source_of(self.root / path, called=path)
         return self.sources[path]
+
+    def callers_of(self, unit: Unit, function: HostCode) -> tuple[Caller, ...]:
+        """What Python gives a function of an extension; nothing for one that takes no tensors."""
+        if not any("Tensor" in p.type for p in function.parameters):
+            return ()
+        names = unit.bound.get(function.name, frozenset([function.name]))
+        key = names, tuple(p.name for p in function.parameters)
+        if key not in self._callers:
+            calls = extension_calls(*key, self.modules)
+            self._callers[key] = tuple(c for c in calls if c.gives_all(function.parameters))
+        return self._callers[key]
 
     def files_launching(self, kernel: str) -> Iterator[Path]:
         """The C++ files that launch a CUDA kernel, in the order of their paths."""

@@ -6,7 +6,7 @@ import pytest
 
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
-from kernel_lineage.workloads.following.bindings import defaults_of_bindings
+from kernel_lineage.workloads.following.bindings import read_bindings
 
 NORM = """
 #include <torch/extension.h>
@@ -51,7 +51,7 @@ TORCH_LIBRARY(ops, m) {
     ids=["pybind", "schema and implementation", "literals", "lists in a schema", "no binding"],
 )
 def test_defaults_are_read_by_place(text: str, bound: dict[str, dict[int, str]]):
-    assert defaults_of_bindings(text) == bound
+    assert read_bindings(text)[0] == bound
 
 
 @pytest.mark.parametrize("binding", [PYBIND, LIBRARY])
@@ -65,3 +65,8 @@ def test_a_draft_has_them(tmp_path: Path, binding: str, beside: bool):
     draft = draft_of(target_of(path, "norm"), path, measure=False)
     values = {a.name: a.value for a in draft.arguments}
     assert float(values["eps"]) == 1e-3 and float(values["gain"]) == 1.25
+
+
+def test_names_in_python_are_those_of_the_binding():
+    assert read_bindings(PYBIND)[1] == {"forward": {"forward"}}
+    assert read_bindings(LIBRARY)[1] == {"forward": {"norm"}}

@@ -1,4 +1,4 @@
-"""Defaults that a binding gives a function's parameters: `py::arg("eps") = 1e-5`, `float eps=1e-6` of a schema."""
+"""What a binding says of a function: its name in Python, and defaults of parameters, as `py::arg("eps") = 1e-5`."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Defaults = Mapping[str, Mapping[int, str]]
 """Function → place of a parameter → its default as C++ has it."""
 
 
-def defaults_of_bindings(text: str) -> Defaults:
-    """The numbers and truth values that callers of the bound functions may leave out."""
+def read_bindings(text: str) -> tuple[Defaults, Mapping[str, frozenset[str]]]:
+    """The numbers and truth values that callers of bound functions may leave out; function → its names in Python."""
     raw = text.encode()
-    if IS_BINDING.search(raw) is None:
-        return {}
     defaults: dict[str, dict[int, str]] = {}
+    names: dict[str, frozenset[str]] = {}
     schemas: dict[str, dict[int, str]] = {}
-    for function, bound in _bound(raw, schemas):
+    for function, name, bound in _bound(raw, schemas) if IS_BINDING.search(raw) else ():
         defaults.setdefault(function, {}).update(bound)
-    return defaults
+        names[function] = names.get(function, frozenset()) | {name}
+    return defaults, names
 
 
-def _bound(raw: bytes, schemas: dict[str, dict[int, str]]) -> Iterator[tuple[str, dict[int, str]]]:
-    """Each function with the defaults by place; `schemas` is filled with what is declared by name."""
+def _bound(raw: bytes, schemas: dict[str, dict[int, str]]) -> Iterator[tuple[str, str, dict[int, str]]]:
+    """Each function with its name in Python and the defaults by place; `schemas` is filled with what is declared."""
     code = blank_literals(raw)
     for match in _BINDS.finditer(code):
         end = closing(code, match.end() - 1)
@@ -49,9 +49,10 @@ def _bound(raw: bytes, schemas: dict[str, dict[int, str]]) -> Iterator[tuple[str
             function = plain[1]
         if not function:
             continue
-        listed = schemas.get(schema[1] if schema is not None else name[1] if name is not None else "")
+        called = schema[1] if schema is not None else name[1] if name is not None else function
+        listed = schemas.get(called)
         values = [m[1] or m[2] or "" for p in parts[1:] if (m := _ARGUMENT.fullmatch(p))]
-        yield function, listed or _numbers(values)
+        yield function, called, listed or _numbers(values)
 
 
 def _listed(schema: str) -> dict[int, str]:

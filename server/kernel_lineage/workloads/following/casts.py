@@ -94,13 +94,14 @@ class Casts(Expressions):
         kind = self.type_named(bare_type(written), names)
         size = bytes_of(base.dtype) if isinstance(base, (Pointer, Buffer, Tensor)) else bytes_of(kind)
         if size is None:
-            record = self.unit.fields.get(kind)
-            if record is None:
-                raise NotFollowed(f"`{text_of(node)}`")
+            record = self.unit.fields_of(kind)
             each = [8 if f.stars else bytes_of(self.type_named(f.type, names)) or 0 for f in record]
-            if 0 in each:
+            if 0 in (each or [0]):
                 raise NotFollowed(f"`{text_of(node)}`")
-            return plain(-(-sum(each) // max(each)) * max(each))
+            end = 0
+            for one in (*each, max(each)):  # behind the last field, up to where another one of these begins
+                end = -(-end // one) * one + one
+            return plain(end - max(each))
         return plain(size)
 
     def _element(self, node: Node | None, names: Names) -> Value | None:

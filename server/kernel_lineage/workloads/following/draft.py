@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 
-from kernel_gate.expressions import evaluate_int
 from kernel_gate.value_kinds import MOST_LISTED
 from kernel_gate.workload import address_name
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
+from kernel_lineage.workloads.following.callers import Callers
 from kernel_lineage.workloads.following.compiled_sizes import is_large, with_compiled_sizes
 from kernel_lineage.workloads.following.copied import words_of
+from kernel_lineage.workloads.following.extents import shape_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.further_sizes import largest_of
@@ -25,7 +26,7 @@ from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.sizes import Sizes
-from kernel_lineage.workloads.following.types import bytes_of, dtype_of
+from kernel_lineage.workloads.following.types import dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -37,11 +38,9 @@ from kernel_lineage.workloads.following.values import (
     Tensor,
     Value,
     combined,
-    divided,
-    made,
     plain,
 )
-from kernel_lineage.workloads.following.ways import follow_way, names_in_order, way_to_launch
+from kernel_lineage.workloads.following.ways import follow_way, way_to_launch
 from kernel_lineage.workloads.following.workspaces import is_workspace
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import (
@@ -60,6 +59,8 @@ from kernel_lineage.workloads.model import (
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
+_WHOLE = ("integers", "listed(", "permutation(", "offsets(")
+"""How values begin that are whole numbers."""
 _MOST_SIZES = 10
 """Launches of one function whose sizes are looked at."""
 _MOST_LAUNCHES = 4
@@ -67,12 +68,17 @@ _MOST_LAUNCHES = 4
 
 
 def followed_drafts(
-    kernel: Kernel, unit: Unit, path_name: str, rooted: Kernel, block: int | None = None
+    kernel: Kernel,
+    unit: Unit,
+    path_name: str,
+    rooted: Kernel,
+    block: int | None = None,
+    callers_of: Callers = lambda _: (),
 ) -> Iterator[Draft]:
     """The drafts of a kernel by each function that leads to its launch; `rooted` has the functions of its headers.
 
     `block` is the number of threads to take where a caller goes through several. Templates count where no other
-    function tells all.
+    function tells all. `callers_of` are those in other languages, whose drafts come first.
     """
     roles, unseen = roles_of(rooted), handed_on(rooted)
     ways = unit.ways_to(kernel.name)
@@ -80,10 +86,14 @@ def followed_drafts(
     for leading, entry in sorted(ways, key=lambda way: (way[1].name != "main", bool(way[1].template))):
         if entry.template and not is_open:
             return
+        drafted = partial(_draft, kernel, path_name, roles, unit)
+        look = partial(follow_way, unit, kernel.name, leading, entry, block)
+        for caller in callers_of(entry):
+            called = look(caller=caller)
+            if called is not None:
+                yield caller.drafted(_with_unseen(drafted(*called), unseen))
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
-            drafted = partial(_draft, kernel, path_name, roles, unit)
-            look = partial(follow_way, unit, kernel.name, leading, entry, block)
             draft = drafted(*reached)
             if not draft.dims.keys() - {MULTIPROCESSORS} or is_large(draft):
                 # Sizes are written at calls: `run(make_shape(32, 224, 224))`.
@@ -243,7 +253,7 @@ def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts
     if isinstance(value, Pointer) and buffer is None and not facts.unit.may_be_set(value.place):
         facts.said.append(f"{name} is null at the launch")
         return DraftArgument(name, NULL, dtype)
-    shape = _shape(value, buffer, dtype, facts)
+    shape = shape_of(value, buffer, dtype, facts)
     if shape is None:
         why = f"nothing tells {buffer.untold}" if buffer is not None and buffer.untold else ""
         why = why and f"bytes are allocated, and {why}"
@@ -259,6 +269,9 @@ def _values(name: str, buffer: Buffer | None, role: str, dtype: str | None, fact
     if buffer is not None and buffer.cleared and not (is_float and role == "input"):
         facts.said.append(f"{name} is cleared before the launch")
         return ZEROS
+    if buffer is not None and buffer.values and is_float != buffer.values.startswith(_WHOLE):
+        facts.texts.append(buffer.values)
+        return buffer.values
     if is_float:
         return ""
     if buffer is not None and buffer.below is not None:
@@ -278,61 +291,6 @@ def _scalar(value: Number, dtype: str | None, facts: Gathered) -> str:
     if is_whole and isinstance(value.value, float) and value.is_constant:
         return str(int(value.value))
     return facts.expression(value)
-
-
-def _shape(value: Value, buffer: Buffer | None, dtype: str | None, facts: Gathered) -> tuple[str, ...] | None:
-    """The extents of a buffer, from its tensor or from the bytes that are allocated."""
-    sizes = facts.sizes
-    offset = value.offset if isinstance(value, Pointer) else None
-    if buffer is None:
-        return None
-    if offset is not None and not (offset.is_constant and offset.value == 0):
-        return _rest(buffer, offset, dtype, facts)
-    extents = buffer.tensor.shape if buffer.tensor is not None else None
-    if extents is not None:
-        numbers = [n for n in extents if not (n.is_constant and n.value == 1)]
-    elif buffer.size is not None:
-        element = _BYTES.get(dtype or "", 0) or bytes_of(buffer.dtype) or 4
-        count = divided(buffer.size, plain(element))
-        if not count.factors:
-            numbers = [count]
-        else:
-            rest = [plain(count.constant)] if count.constant != 1 else []
-            numbers = [*(Number(1, (f,)) for f in count.factors), *rest]
-    else:
-        return None
-    if any(n.is_constant and n.value == 0 for n in numbers):
-        return None
-    for number in numbers:
-        for factor in number.factors:
-            if "-" in factor:
-                extent = made(evaluate_int(factor, sizes.dims), factor)
-                sizes.require(combined(">", extent, plain(0)))
-    if _is_for_largest(numbers, facts):
-        return None
-    return tuple(map(facts.expression, numbers)) or ("1",)
-
-
-def _is_for_largest(extents: Sequence[Number], facts: Gathered) -> bool:
-    """Whether a buffer is allocated once, for the largest of the sizes that the caller goes through."""
-    names = {name for number in extents for name in names_in_order(number.text)}
-    return facts.has_list and not names & set(facts.sizes.chosen)
-
-
-def _rest(buffer: Buffer, offset: Number, dtype: str | None, facts: Gathered) -> tuple[str, ...] | None:
-    """The extent from an element of a buffer to its end, where both count elements of one type."""
-    element = bytes_of(buffer.dtype)
-    is_one_type = dtype is not None and element is not None and element == _BYTES.get(dtype)
-    if not is_one_type or buffer.size is None:
-        return None
-    left = combined("-", divided(buffer.size, plain(element or 0)), offset)
-    if left.value <= 0 or _is_for_largest([left], facts):
-        return None
-    facts.sizes.require(combined(">", left, plain(0)))
-    return (facts.expression(left),)
-
-
-_BYTES = {dtype: size for name, dtype in DTYPES.items() if (size := bytes_of(name)) is not None}
 
 
 def _dtype(parameter: Parameter, value: Value, facts: Gathered) -> str | None:

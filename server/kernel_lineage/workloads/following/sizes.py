@@ -134,6 +134,8 @@ class Sizes:
     """Whether a whole number that is written at a call, or for a field of a structure, is a dim by the name there."""
     in_code: dict[str, int] = field(default_factory=dict)
     """Dim → the size that the code gives it."""
+    extents: set[str] = field(default_factory=set)
+    """Dims that a caller's tensors have: none of them is a number of threads."""
     copied: dict[str, Record] = field(default_factory=dict)
     """Variable of device code → the structure that is copied to it."""
 

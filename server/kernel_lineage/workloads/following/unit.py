@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.workloads.following.bindings import Defaults, defaults_of_bindings
+from kernel_lineage.workloads.following.bindings import Defaults, read_bindings
 from kernel_lineage.workloads.following.functions import (
     HostCode,
     HostParameter,
@@ -75,6 +75,8 @@ class Unit:
     kernels: frozenset[str] = frozenset()
     defaults: Defaults = field(default_factory=dict)
     """What bindings give the parameters of functions that are left out."""
+    bound: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Function → the names by which bindings give it to Python."""
     _addresses: dict[tuple[str, bool], bool] = field(default_factory=dict)
     _device_words: frozenset[str] | None = None
     _free_constants: frozenset[str] | None = None
@@ -82,9 +84,9 @@ class Unit:
     def fields_of(self, kind: str) -> tuple[HostParameter, ...]:
         """The plain fields of a struct, or of an instance of a struct template; none of another type."""
         template, _, rest = kind.partition("<")
-        if kind in self.fields or not rest or template.startswith("std::"):
-            return self.fields.get(kind, ())
         name = template.strip().rpartition("::")[2]
+        if kind in self.fields or not rest or template.startswith("std::"):
+            return self.fields.get(kind) or self.fields.get("" if template.startswith("std::") else name, ())
         code = self.classes.get(name)
         arguments = at_commas(rest.rpartition(">")[0])
         types = dict(zip(code.template if code is not None else (), arguments, strict=False))
@@ -220,7 +222,7 @@ def unit_of(text: str) -> Unit:
     source = read(text.encode(), Language.CUDA)
     unit = Unit(text, source.root) if source.root is not None else _nothing()
     unit.kernels = frozenset(k.name for k in source.kernels)
-    unit.defaults = defaults_of_bindings(text)
+    unit.defaults, unit.bound = read_bindings(text)
     unit.macros.update((m.name, m) for m in layers(text.encode()).macros)
     for node in _outside(unit.root):
         _keep(node, unit)

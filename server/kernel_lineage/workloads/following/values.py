@@ -212,6 +212,8 @@ class Buffer:
     """What all its values, whole numbers from 0, are smaller than."""
     untold: str = ""
     """What nothing tells of its bytes, where they are not told."""
+    values: str = ""
+    """How a caller draws its elements, as a workload says it; "" where nothing tells."""
 
 
 @dataclass(frozen=True, slots=True)

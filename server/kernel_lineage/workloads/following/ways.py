@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
+from kernel_lineage.workloads.following.callers import Caller
 from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import (
@@ -21,7 +22,7 @@ from kernel_lineage.workloads.following.sizes import (
 )
 from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import Unit
-from kernel_lineage.workloads.following.values import Number
+from kernel_lineage.workloads.following.values import NotFollowed, Number
 from kernel_lineage.workloads.promises import fitted_sizes
 
 _ROUNDS = 4
@@ -57,11 +58,12 @@ def follow_way(
     *,
     with_literals: bool = False,
     compiled: Collection[str] = (),
+    caller: Caller | None = None,
 ) -> tuple[Launched, Sizes] | None:
     """The launch that a function comes to, with sizes that keep what is asked for on the way.
 
     `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims; `compiled`: so are
-    these macros and constants, which device code names too.
+    these macros and constants, which device code names too. `caller` gives the function its arguments.
     """
     asked = asked_of_tensors(entry)
     dims: Mapping[str, int] = {}
@@ -80,7 +82,11 @@ def follow_way(
             with_literals=with_literals,
             compiled=compiled,
         )
-        launch = Follower(unit, sizes, kernel, leading, passes).follow(entry)
+        try:
+            taken = caller.taken(sizes) if caller is not None else {}
+        except NotFollowed:
+            return result
+        launch = Follower(unit, sizes, kernel, leading, passes).follow(entry, taken)
         if launch is None:
             return result
         result = launch, sizes
@@ -122,7 +128,8 @@ def threads_of(launch: Launched, sizes: Sizes) -> dict[str, bool]:
     }
     for extent in launch.block:
         used = set(names_in_order(extent.text)) if isinstance(extent, Number) else set()
-        own = {n for n in used if n in sizes.lists or (n in sizes.dims and n not in sizes.chosen)}
+        of_code = sizes.dims.keys() - sizes.chosen.keys() - sizes.extents
+        own = {n for n in used if n in sizes.lists or n in of_code}
         names |= own - passed if isinstance(extent, Number) and extent.text not in used else own
         names |= used & set(sizes.chosen) if isinstance(extent, Number) and extent.text in used else set()
     others = {n for n in names_used(launch) & set(sizes.lists) if n.lower() in BLOCK_SIZES}

@@ -83,10 +83,9 @@ def constant_text(value: object) -> str | None:
 
 
 def buffer(
-    parameter: Parameter, tensor: Tensor | None, value: object, role: str, indices: bool, reading: Reading
+    name: str, tensor: Tensor | None, value: object, role: str, indices: bool, reading: Reading
 ) -> DraftArgument:
-    """A pointer; `indices` says that the kernel computes addresses with its elements."""
-    name = parameter.name
+    """A pointer by its parameter's name; `indices` says that the kernel computes addresses with its elements."""
     dtype = tensor.dtype if tensor is not None else None
     if tensor is not None and indices and dtype == reading.taken.floats:
         dtype = _of_index(tensor.name, reading)

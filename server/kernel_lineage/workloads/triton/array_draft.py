@@ -81,7 +81,7 @@ def _draft(
             arguments.append(DraftArgument(name, NULL, parameter.dtype))
         elif parameter.pointer:
             role = roles.get(name, "input")
-            arguments.append(buffer(parameter, tensors[name], value, role, False, reading))
+            arguments.append(buffer(name, tensors[name], value, role, False, reading))
         else:
             if isinstance(value, Open) and reading.chosen is not None:
                 is_whole = (parameter.dtype or "").startswith(("int", "uint"))

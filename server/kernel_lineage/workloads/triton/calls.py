@@ -52,6 +52,8 @@ _TIMES = frozenset({"triton.testing.do_bench", "triton.testing.do_bench_cudagrap
 _WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable", "torch._dynamo.disable",
                     "torch.compiler.allow_in_graph", "functools.cache", "functools.lru_cache"})  # fmt: skip
 """Functions that give a function which does the same."""
+_BUILDS = frozenset({"torch.utils.cpp_extension.load_inline", "torch.utils.cpp_extension.load"})
+"""Functions that build an extension, and give the module of its functions."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
 _BESIDE_VALUES = frozenset({"torch.randint", "torch.full"})
@@ -67,8 +69,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
     match node.func:
         case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
             kernel = frame.evaluate(unwrapped(of))
-            if reader.is_target(kernel) and reader.only in (None, node):
-                reader.arrive(node, frame, kernel)
+            if _counted(frame, node, kernel):
                 return None
             if isinstance(kernel, Function):
                 _stored(frame, node, kernel)
@@ -84,12 +85,25 @@ def read_call(frame: Frame, node: ast.Call) -> object:
         if receiver == External("super"):
             return _above(frame, node.func.attr, args, named)
         answer = _method_call(reader, receiver, node.func.attr, args, named)
-        return (
-            answer[0]
-            if answer is not None
-            else called(reader, attribute_of(reader, receiver, node.func.attr), args, named)
-        )
-    return called(reader, frame.evaluate(node.func), args, named)
+        if answer is not None:
+            return answer[0]
+    function = (
+        attribute_of(reader, receiver, node.func.attr)
+        if isinstance(node.func, ast.Attribute)
+        else frame.evaluate(node.func)
+    )
+    if isinstance(function, External) and _counted(frame, node, function):
+        return Unknown(f"what `{ast.unparse(node.func)}` gives")
+    return called(reader, function, args, named)
+
+
+def _counted(frame: Frame, node: ast.Call, kernel: object) -> bool:
+    """Whether a call launches what is looked for, and others of it count. Raises `Reached` where this one does."""
+    reader = frame.reader
+    if not reader.is_target(kernel) or reader.only not in (None, node):
+        return False
+    reader.arrive(node, frame, kernel)
+    return True
 
 
 def _stored(frame: Frame, node: ast.Call, kernel: Function) -> None:
@@ -280,6 +294,8 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
     reader.uses(name, None, args, named)
     if name in _RAISES:
         raise Stopped(name)
+    if name in _BUILDS:
+        return External(name)
     if name in _TIMES and args:
         reader.timing += 1
         called(reader, args[0], [], {})

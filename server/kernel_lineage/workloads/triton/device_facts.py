@@ -71,6 +71,8 @@ def surrounding(reader: Reader, dotted: str) -> tuple[object] | None:
         return ("cuda",)
     if dotted == "device.index":
         return (0,)
+    if dotted == "sys.argv":
+        return (["script"],)  # nobody types an argument
     if dotted in ("triton.__version__", "torch.__version__"):
         package = dotted.partition(".")[0]
         try:

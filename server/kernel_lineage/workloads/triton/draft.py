@@ -186,7 +186,7 @@ def _draft(
                 constexpr[name] = text
         elif name in tensors:
             role = roles.get(name, "input")
-            own_buffer = buffer(parameter, tensors[name], value, role, name in indices, reading)
+            own_buffer = buffer(name, tensors[name], value, role, name in indices, reading)
             arguments.append(replace(own_buffer, descriptor=blocks.get(name, ())))
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))

@@ -84,6 +84,8 @@ class Reader:
     """Whether conditions of several parts stay whole, and nothing is decided by sizes without saying so."""
     forced: bool = False
     """Whether a branch that leads to the launch is read although its condition does not hold."""
+    entries: frozenset[str] = frozenset()
+    """Functions of compiled extensions, which are not read: a call of one is a launch that is looked for."""
     only: ast.Call | None = None
     """The one launch that counts; None for any."""
     where: Elsewhere = field(default_factory=Elsewhere)
@@ -257,11 +259,13 @@ class Reader:
 
     def is_target(self, value: object) -> bool:
         """Whether this is the kernel whose launch is looked for."""
+        if isinstance(value, External):
+            return value.name.rpartition(".")[2] in self.entries
         return isinstance(value, Function) and value.node is self.target
 
     def launches(self, node: ast.AST, names: Names) -> bool:
         """Whether some code launches the kernel that is looked for, hands it on, or launches what stands for it."""
-        return self.target.name in names_in(node) or any(
+        return not {self.target.name, *self.entries}.isdisjoint(names_in(node)) or any(
             self.is_target(names.get(n)) for n in launched_in(node)
         )
 

@@ -32,6 +32,8 @@ _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 """The fields of a statement that hold others, in the order in which the tree has them."""
 _OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
 """Functions that are given elements, and no extents."""
+_WIDE = frozenset({"Linear", "Embedding", "LayerNorm", "RMSNorm"})
+"""Modules of torch whose first two arguments are extents of their weights."""
 
 T = TypeVar("T")
 
@@ -228,6 +230,11 @@ def shaping(function: ast.FunctionDef) -> frozenset[str]:
                 arguments = arguments[:1] if made == "full" else arguments
                 size = [k.value for k in node.keywords if k.arg in ("size", "high")]
                 names.update(*map(_read_in, () if made in _OF_ELEMENTS else (*arguments, *size)))
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="nn") | ast.Attribute(attr="nn"), attr=made),
+                args=arguments,
+            ) if made in _WIDE:
+                names.update(*map(_read_in, arguments[:2]))
     return frozenset(reachable(names, lambda name: by_name.get(name, ())))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kernel_gate.expressions import Number
@@ -83,6 +84,8 @@ def _of_tensors(node: ast.BinOp, op: ast.operator, left: object, right: object) 
     if not all(isinstance(v, Tensor) or is_number(v) for v in (left, right)):
         return _unknown_of(node, left, right)
     whole = broadcast(tensors)
+    if isinstance(whole, Tensor) and isinstance(op, ast.Sub) and is_float(whole):
+        whole = replace(whole, values="")  # `2 * torch.rand(n) - 1` is no longer between 0 and 1
     as_float = isinstance(op, ast.Div) or isinstance(left, float) or isinstance(right, float)
     if isinstance(whole, Tensor) and not is_float(whole) and as_float:
         return Tensor("", whole.shape, "float32")

@@ -84,6 +84,10 @@ def builtin_function(reader: Reader, name: str, args: list[object], named: Mappi
             return {**(first if isinstance(first, dict) else {}), **named}
         case "print" | "warnings.warn" | "torch.manual_seed" | "super":
             return None
+        case "random.sample" | "random.choices":
+            count = named.get("k", args[1] if len(args) == 2 else None)
+            if isinstance(count, (int, Size)) and isinstance(first, range):
+                return Tensor("", (count,), "int64")
         case "str" | "repr" if isinstance(first, (str, int, float)):
             return str(first)
         case "type" if len(args) == 1 and isinstance(first, Instance):

@@ -103,7 +103,8 @@ def _of_elements(value: object, named: Mapping[str, object]) -> object:
         kinds = {bool: "bool", int: "int64", float: "float32", Size: "int64"}
         dtype = kinds.get(type(value))
     if not shape:
-        return Tensor("", (), dtype, _constant(dtype, value))
+        shape_of_one = () if is_number(value) else None
+        return Tensor("", shape_of_one, dtype, _constant(dtype, value))
     exact = dtype is not None and "float" not in dtype and all(map(is_number, numbers))
     return Tensor("", tuple(shape), dtype, listed(numbers) if exact else "")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,13 +62,18 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
         for name, function in user.functions.items():
             for parameter, number in _number_defaults(function):
                 defaults.setdefault(parameter, (number, f"{name} in {user.path.name}"))
-    usages = [u for m in tests for u in _of_module(m)]
-    usages.sort(key=lambda u: not _TRIES.search(u.function.name))
-    usages += [Usage(m, script) for m in tests if (script := _script(m)) is not None]
+    usages = tries_of(tests)
     plain = [module, *(m for p, m in users.items() if not is_test(p))]
     usages += [Usage(*call) for m in plain for call in published_calls(m, modules)]
     usages += [u for m in plain for u in _alone(m)]
     return tuple(usages), defaults
+
+
+def tries_of(tests: Sequence[HostModule]) -> list[Usage]:
+    """What modules of tests have: functions that try others by their names, other functions, scripts."""
+    usages = [u for m in tests for u in _of_module(m)]
+    usages.sort(key=lambda u: not _TRIES.search(u.function.name))
+    return usages + [Usage(m, script) for m in tests if (script := _script(m)) is not None]
 
 
 def _alone(module: HostModule) -> Iterator[Usage]:

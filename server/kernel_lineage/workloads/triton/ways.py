@@ -98,6 +98,8 @@ class Ways:
     modules: Modules
     taken: Taken
     steps: int = _MOST_STEPS
+    entries: frozenset[str] = frozenset()
+    """Functions of compiled extensions whose calls are looked for."""
     absent: frozenset[str] = frozenset()
     """Parameters of the module's own functions that are left out, as their callers may."""
     examples: list[tuple[Usage, dict[str, Tensor], dict[str, Number]]] = field(default_factory=list)
@@ -170,7 +172,9 @@ class Ways:
     def _test_reader(self, usage: Usage, depth: int = 1) -> Reader:
         helps = self.target.name not in launched_in(usage.module.tree)
         test = usage.module if helps else None
-        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, depth, test)
+        return Reader(
+            self.modules, self.target, {}, lambda _name, _asked: None, depth, test, entries=self.entries
+        )
 
     def _tried(
         self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1, where: Elsewhere | None = None

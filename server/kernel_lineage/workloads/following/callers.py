@@ -1,0 +1,107 @@
+"""What a caller gives a function of host code: tensors by their extents and numbers, as expressions over its sizes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from kernel_gate.dtypes import DTYPES as ELEMENTS
+from kernel_gate.expr.syntax import tree_of
+from kernel_gate.expressions import FUNCTIONS, ExpressionError, evaluate
+from kernel_lineage.code.types import DTYPES
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.following.functions import HostCode, HostParameter
+from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    NotFollowed,
+    Number,
+    Pointer,
+    Tensor,
+    Value,
+    called,
+    combined,
+    made,
+    plain,
+)
+from kernel_lineage.workloads.model import Draft, DraftArgument
+
+_OPERATORS: Mapping[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%",
+}  # fmt: skip
+_WHOLE_TYPES = {dtype: name for name, dtype in DTYPES.items() if not ELEMENTS[dtype].is_float}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One call of a function, by the names of its parameters."""
+
+    way: str
+    """The test or script that calls, as a draft names it."""
+    sizes: Mapping[str, int]
+    tensors: Mapping[str, DraftArgument] = field(default_factory=dict)
+    """Parameter → its extents, over the sizes, its type and its values."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Parameter → a number, or an expression over the sizes."""
+    absent: frozenset[str] = frozenset()
+    """Parameters that are given nothing: None."""
+    promises: tuple[str, ...] = ()
+    """Conditions over the sizes that the caller keeps."""
+    others: tuple[Mapping[str, int], ...] = ()
+    """Other sizes that the same caller comes with."""
+    notes: tuple[str, ...] = ()
+    """What was concluded on the way to the call."""
+
+    def gives_all(self, parameters: Sequence[HostParameter]) -> bool:
+        """Whether it gives each tensor its extents, and leaves no number open that has the name of one of its sizes."""
+        tensors = [p.name for p in parameters if "Tensor" in p.type]
+        numbers = [p.name for p in parameters if p.name not in tensors]
+        open_ones = {*numbers} - self.numbers.keys() - self.absent
+        return self.tensors.keys() | self.absent >= {*tensors} and open_ones.isdisjoint(self.sizes)
+
+    def taken(self, sizes: Sizes) -> dict[str, Value]:
+        """What the parameters stand for; the caller's sizes become dims.
+
+        Raises `NotFollowed` for an expression that no workload has.
+        """
+        dims = {name: sizes.dim_in_code(name, size, self.way) for name, size in self.sizes.items()}
+        texts = (text for a in self.tensors.values() for text in a.shape or ())
+        sizes.extents.update(name for text in texts for name in WORD.findall(text))
+        for promise in self.promises:
+            sizes.require(_number(tree_of(promise), dims))
+        values: dict[str, Value] = {name: Pointer(None) for name in self.absent}
+        for name, text in self.numbers.items():
+            values[name] = _number(tree_of(text), dims)
+        for name, tensor in self.tensors.items():
+            extents = [_number(tree_of(text), dims) for text in tensor.shape or ()]
+            buffer = Buffer(name, values=tensor.values)
+            kind = _WHOLE_TYPES.get(tensor.dtype or "", "")
+            values[name] = Tensor(buffer, dict(enumerate(extents)), len(extents), kind)
+        return values
+
+    def drafted(self, draft: Draft) -> Draft:
+        """A draft by this call: what the caller was, its sizes, and how it was reached."""
+        assumed = tuple(dict.fromkeys((*draft.assumed, *self.notes)))
+        return replace(draft, way=self.way, tested=True, others=self.others, assumed=assumed)
+
+
+Callers = Callable[[HostCode], Sequence[Caller]]
+"""The callers of a function, those that tell most first."""
+
+
+def _number(tree: ast.expr, dims: Mapping[str, Number]) -> Number:
+    match tree:
+        case ast.Name(id=name):
+            return dims[name]
+        case ast.Constant(value=bool() | int() | float() as value):
+            return plain(value)
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
+            return combined(_OPERATORS[type(operator)], _number(left, dims), _number(right, dims))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
+            return called(name, *(_number(a, dims) for a in arguments))
+    text = ast.unparse(tree)
+    with suppress(ExpressionError):
+        return made(evaluate(text, {name: n.value for name, n in dims.items()}), text)
+    raise NotFollowed(f"`{text}`")

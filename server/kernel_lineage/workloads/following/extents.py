@@ -1,0 +1,77 @@
+"""The extents of the buffers that a launch is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernel_gate.expressions import evaluate_int
+from kernel_lineage.code.types import DTYPES
+from kernel_lineage.workloads.following.gathered import Gathered
+from kernel_lineage.workloads.following.types import bytes_of
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    Number,
+    Pointer,
+    Value,
+    combined,
+    divided,
+    made,
+    plain,
+)
+from kernel_lineage.workloads.following.ways import names_in_order
+
+_BYTES = {dtype: size for name, dtype in DTYPES.items() if (size := bytes_of(name)) is not None}
+
+
+def shape_of(
+    value: Value, buffer: Buffer | None, dtype: str | None, facts: Gathered
+) -> tuple[str, ...] | None:
+    """The extents of a buffer, from its tensor or from the bytes that are allocated."""
+    sizes = facts.sizes
+    offset = value.offset if isinstance(value, Pointer) else None
+    if buffer is None:
+        return None
+    if offset is not None and not (offset.is_constant and offset.value == 0):
+        return _rest(buffer, offset, dtype, facts)
+    extents = buffer.tensor.shape if buffer.tensor is not None else None
+    if extents is not None:
+        numbers = [n for n in extents if not (n.is_constant and n.value == 1)]
+    elif buffer.size is not None:
+        element = _BYTES.get(dtype or "", 0) or bytes_of(buffer.dtype) or 4
+        count = divided(buffer.size, plain(element))
+        if not count.factors:
+            numbers = [count]
+        else:
+            rest = [plain(count.constant)] if count.constant != 1 else []
+            numbers = [*(Number(1, (f,)) for f in count.factors), *rest]
+    else:
+        return None
+    if any(n.is_constant and n.value == 0 for n in numbers):
+        return None
+    for number in numbers:
+        for factor in number.factors:
+            if "-" in factor:
+                extent = made(evaluate_int(factor, sizes.dims), factor)
+                sizes.require(combined(">", extent, plain(0)))
+    if _is_for_largest(numbers, facts):
+        return None
+    return tuple(map(facts.expression, numbers)) or ("1",)
+
+
+def _is_for_largest(extents: Sequence[Number], facts: Gathered) -> bool:
+    """Whether a buffer is allocated once, for the largest of the sizes that the caller goes through."""
+    names = {name for number in extents for name in names_in_order(number.text)}
+    return facts.has_list and not names & set(facts.sizes.chosen)
+
+
+def _rest(buffer: Buffer, offset: Number, dtype: str | None, facts: Gathered) -> tuple[str, ...] | None:
+    """The extent from an element of a buffer to its end, where both count elements of one type."""
+    element = bytes_of(buffer.dtype)
+    is_one_type = dtype is not None and element is not None and element == _BYTES.get(dtype)
+    if not is_one_type or buffer.size is None:
+        return None
+    left = combined("-", divided(buffer.size, plain(element or 0)), offset)
+    if left.value <= 0 or _is_for_largest([left], facts):
+        return None
+    facts.sizes.require(combined(">", left, plain(0)))
+    return (facts.expression(left),)

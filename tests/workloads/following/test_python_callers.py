@@ -1,0 +1,189 @@
+"""What Python gives a function of an extension: tests, scripts and published inputs tell extents and values."""
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.state import State
+
+PICK = """
+#include <torch/extension.h>
+template <typename E>
+__global__ void pick(E* picked, const E* table, const long* where, const float* gain, int width) {
+    const long row = where[blockIdx.x];
+    const float g = gain == nullptr ? 1.f : gain[blockIdx.x];
+    for (int c = threadIdx.x; c < width; c += blockDim.x)
+        picked[blockIdx.x * width + c] = static_cast<E>(float(table[row * width + c]) * g);
+}
+at::Tensor pick_rows(const at::Tensor& table, const at::Tensor& where, c10::optional<at::Tensor> gain) {
+    const auto width = table.numel() / table.size(0);
+    auto picked = at::empty({where.numel(), width}, table.options());
+    const float* g = gain.has_value() ? gain.value().data_ptr<float>() : nullptr;
+    AT_DISPATCH_FLOATING_TYPES_AND_HALF(table.scalar_type(), "pick", [&] {
+        pick<scalar_t><<<where.numel(), std::min<int64_t>(width, 256)>>>(
+            picked.data_ptr<scalar_t>(), table.data_ptr<scalar_t>(), where.data_ptr<int64_t>(), g, width);
+    });
+    return picked;
+}
+"""
+BOUND = 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("take", &pick_rows); }'
+LIBRARY = """
+TORCH_LIBRARY(picking, m) { m.def("take(Tensor table, Tensor where, Tensor? gain) -> Tensor"); }
+TORCH_LIBRARY_IMPL(picking, CUDA, m) { m.impl("take", &pick_rows); }
+"""
+WRAPPER = """
+import torch
+from . import _picking
+
+class Take(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, table, where, gain=None):
+        return _picking.take(table.contiguous(), where, gain)
+
+def take(table, where, gain=None):
+    return Take.apply(table, where, gain)
+"""
+TEST = """
+import pytest, torch
+from picker.ops import take
+
+@pytest.mark.parametrize("gained", [False, True])
+@pytest.mark.parametrize("vocabulary, width", [(50, 12), (3000, 160)])
+def test_take(vocabulary, width, gained):
+    count = 75
+    table = torch.randn(vocabulary, width, device="cuda", dtype=torch.half)
+    where = torch.randint(vocabulary, (count,), device="cuda")
+    gain = torch.ones(count, device="cuda") if gained else None
+    assert take(table, where, gain).shape == (count, width)
+"""
+PLACES = {
+    "table": ("vocabulary", "width"),
+    "where": ("count",),
+    "gain": ("count",),
+    "picked": ("count", "width"),
+}
+
+
+def _draft(folder: Path, files: dict[str, str], kernel: str) -> Draft:
+    """The draft of a kernel of the first file, without running anything."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    path = folder / next(iter(files))
+    return draft_of(target_of(path, kernel), path, State(folder), measure=False)
+
+
+@pytest.mark.parametrize("binding", [BOUND, LIBRARY], ids=["pybind", "library"])
+def test_a_test_gives_extents_ranges_and_what_may_be_left_out(tmp_path: Path, binding: str):
+    wrapper = WRAPPER.replace("_picking.take", "torch.ops.picking.take") if binding is LIBRARY else WRAPPER
+    files = {
+        "csrc/pick.cu": PICK,
+        "csrc/bind.cpp": f"at::Tensor pick_rows(at::Tensor, at::Tensor, c10::optional<at::Tensor>);{binding}",
+        "picker/ops.py": wrapper,
+        "picker/__init__.py": "",
+        "tests/test_take.py": TEST,
+    }
+    draft = _draft(tmp_path, files, "pick")
+    assert draft.missing == ()
+    assert draft.way == "test_take in test_take.py"
+    assert dict(draft.dims) == {"count": 75, "width": 160, "vocabulary": 3000}
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == PLACES
+    assert {a.name: a.values for a in draft.arguments}["where"] == "integers(0, vocabulary)"
+    assert draft.grid == ("count",)
+    assert draft.block == ("min(width, 256)",), "an extent is no number of threads"
+    assert draft.others == ({"count": 75, "width": 12, "vocabulary": 50},)
+
+
+def test_a_test_that_gives_a_part_of_a_tensor_gives_nothing(tmp_path: Path):
+    test = TEST.replace("take(table, where", "take(table[:, 1:], where").replace(
+        "table.contiguous()", "table"
+    )
+    wrapper = WRAPPER.replace("table.contiguous()", "table")
+    files = {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": wrapper, "tests/test_take.py": test}
+    draft = _draft(tmp_path, files, "pick")
+    assert draft.way == "pick_rows"
+
+
+SHRINK = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+code = """
+__global__ void shrink(float* y, const float* x, float by, int n) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < n) y[at] = x[at] > by ? x[at] - by : x[at] < -by ? x[at] + by : 0.f;
+}
+torch::Tensor shrunk(torch::Tensor x, double by) {
+    auto y = torch::empty_like(x);
+    shrink<<<(x.numel() + 511) / 512, 512>>>(y.data_ptr<float>(), x.data_ptr<float>(), by, x.numel());
+    return y;
+}
+"""
+built = load_inline("shrinking", ["torch::Tensor shrunk(torch::Tensor, double);"], [code], functions=["shrunk"])
+'''
+MODEL = """
+class Model(torch.nn.Module):
+    def __init__(self, width, by):
+        super().__init__()
+        self.project, self.by = torch.nn.Linear(width, width), by
+    def forward(self, x):
+        return built.shrunk(self.project(x), self.by)
+rows, width = 300, 96
+def get_inputs():
+    return [torch.rand(rows, width)]
+def get_init_inputs():
+    return [width, 0.25]
+"""
+SCRIPT = """
+import sys
+if __name__ == "__main__":
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    x = 2 * torch.rand(rows, 96) - 1
+    print(built.shrunk(x, by=0.25).sum())
+"""
+
+
+@pytest.mark.parametrize(("use", "extents"), [(MODEL, ("rows", "width")), (SCRIPT, ("rows", "d96"))])
+def test_an_extension_that_is_built_inline_is_called(tmp_path: Path, use: str, extents: tuple[str]):
+    draft = _draft(tmp_path, {"shrinking.py": SHRINK + use}, "shrink")
+    assert (draft.missing, draft.chosen) == ((), ())
+    shapes = {a.name: a.shape for a in draft.arguments if a.is_buffer}
+    assert shapes == {"x": extents, "y": extents}
+    assert {a.name: a.value for a in draft.arguments}["by"] == "0.25"
+    assert {a.name: a.values for a in draft.arguments}["x"] == "", "it is below 0 as well"
+
+
+def test_elements_that_nothing_tells_make_no_tensor_of_one(tmp_path: Path):
+    script = """
+import random
+from reading import rows_of
+def test_shrink():
+    count = 40
+    x = torch.tensor(rows_of("a file")).cuda()
+    built.shrunk(x, 0.5)
+"""
+    draft = _draft(tmp_path, {"shrinking.py": SHRINK + script}, "shrink")
+    assert draft.way == "shrunk"
+
+
+@pytest.mark.parametrize(
+    ("fields", "size"),
+    [("float value; int place;", 8), ("char a; int b; char c;", 12), ("double d; int* p; char c;", 24)],
+)
+def test_a_structure_has_the_bytes_of_its_fields_where_they_lie(tmp_path: Path, fields: str, size: int):
+    text = f"""
+namespace lib {{ struct Held {{ {fields} }}; }}
+__global__ void hold(float* y, int n) {{
+    extern __shared__ lib::Held held[];
+    if (threadIdx.x < n) y[threadIdx.x] = 1;
+}}
+int main() {{
+    float* y; int n = 64;
+    cudaMalloc(&y, n * 4);
+    hold<<<1, 64, n * sizeof(lib::Held)>>>(y, n);
+}}
+"""
+    draft = _draft(tmp_path, {"hold.cu": text}, "hold")
+    assert draft.shared_bytes == f"n * {size}"
