@@ -77,6 +77,25 @@ def test_only_the_parts_that_are_reached_come_along(package: Path) -> None:
     assert siblings["pkg/ops/rounds.py"].splitlines()[7] == "def halved(x):", "on its own line"
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("from . import rounds", "rounds"),
+        ("from pkg.ops import rounds as R", "R"),
+        ("import pkg.ops.rounds", "pkg.ops.rounds"),
+        ("import pkg.ops.rounds as near", "near"),
+    ],
+)
+def test_what_is_taken_by_the_name_of_a_module_comes_along(package: Path, line: str, name: str) -> None:
+    kernel = KERNEL.replace("from .rounds import halved, launcher", line).replace(
+        "halved(", f"{name}.halved("
+    )
+    _, siblings = siblings_of(part_of_module(kernel, "fill"), package)
+    assert siblings["pkg/ops/rounds.py"].splitlines()[7] == "def halved(x):"
+    assert "launcher" not in siblings["pkg/ops/rounds.py"]
+    assert "HALF" in siblings["pkg/scale.py"], "and what that needs"
+
+
 def test_a_kernel_that_imports_nothing_of_its_package_is_alone(package: Path) -> None:
     assert siblings_of("import triton.language as tl\n", package) == ("", {})
 

@@ -75,12 +75,27 @@ def _placed(path: Path) -> tuple[str, Modules]:
 
 
 def _taken(part: str, importer: Path, modules: Modules) -> Iterator[tuple[str, str]]:
-    """Each module of the folder that a text imports from, and the name it takes ("" for all)."""
-    for node in ast.walk(ast.parse(part)):
+    """Each module of the folder that a text imports from, and the name it takes; "" where it imports the module itself,
+    and then each name that it takes by that of the module: `helpers.clamp`.
+    """
+    tree = ast.parse(part)
+    for node in ast.walk(tree):
         for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
             base = "." * node.level + (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
             inner = alias.name if isinstance(node, ast.ImportFrom) else ""
             below = modules.file_of(importer, base, inner) if inner else None
             file = below or modules.file_of(importer, base)
-            if file is not None:
-                yield file.relative_to(modules.folder).as_posix(), "" if below is not None else inner
+            if file is None:
+                continue
+            module = file.relative_to(modules.folder).as_posix()
+            is_whole = below is not None or not inner
+            yield module, "" if is_whole else inner
+            for attribute in _attributes_of(alias.asname or alias.name, tree) if is_whole else ():
+                yield module, attribute
+
+
+def _attributes_of(name: str, tree: ast.Module) -> Iterator[str]:
+    """What a text asks of the object that a name stands for, which may be dotted."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name:
+            yield node.attr
