@@ -260,7 +260,8 @@ def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[
             callers = partial(state.callers_of, unit)
             for draft in followed_drafts(kernel, unit, path.name, rooted, state.block, callers):
                 if place != path:
-                    where = f"the launch is that of {draft.way or 'a function'} in {place.name}"
+                    way = "" if draft.tested else f"that of {draft.way or 'a function'} "
+                    where = f"the launch is {way}in {place.name}"
                     draft = replace(draft, assumed=(where, *draft.assumed))
                 yield draft
     if path.suffix == ".py":
@@ -282,10 +283,8 @@ def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> I
         unit = _unit(text, options) if is_active else unit_of(text)
         outer = unit.outermost(kernel)
         calling = state.files_calling(outer, place)
-        own = [p for p in calling if state.is_program(p)]
-        meant = (p for p in own if state.includes_one_of(p, outer))
-        programs |= dict.fromkeys(p for p in meant if not outer & set(unit_of(state.text(p)).functions))
-        more = [p for p in calling if p not in callers and p not in own][:_CALLERS_BESIDE]
+        programs |= dict.fromkeys(state.programs_among(calling, outer))
+        more = [p for p in calling if p not in callers and not state.is_program(p)][:_CALLERS_BESIDE]
         if not more or len(callers) >= _CALLERS_ABOVE * _CALLERS_BESIDE:
             break
         callers |= dict.fromkeys(more)

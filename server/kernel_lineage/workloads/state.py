@@ -17,7 +17,7 @@ from kernel_lineage.workloads.files_below import files_below
 from kernel_lineage.workloads.following.bindings import IS_BINDING
 from kernel_lineage.workloads.following.callers import Caller
 from kernel_lineage.workloads.following.functions import HostCode
-from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.triton.extension_calls import extension_calls
 from kernel_lineage.workloads.triton.modules import Modules
 
@@ -125,6 +125,11 @@ class State:
         declaring = {p.name.encode() for p, data in self._cpp().items() if any(n in data for n in names)}
         included = _INCLUDED.findall(self._cpp().get(path, b""))
         return any(name.rsplit(b"/", 1)[-1] in declaring for name in included)
+
+    def programs_among(self, paths: Collection[Path], functions: Collection[str]) -> list[Path]:
+        """The programs among files that call some functions which a header of theirs names, and define none of them."""
+        programs = (p for p in paths if self.is_program(p) and self.includes_one_of(p, functions))
+        return [p for p in programs if not {*functions} & unit_of(self.text(p)).functions.keys()]
 
     def text(self, path: Path) -> str:
         """The text of a C++ file, without its headers; "" for one that the state does not have."""

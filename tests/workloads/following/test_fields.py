@@ -218,3 +218,14 @@ def test_functions_of_structures_are_followed_with_the_fields(tmp_path: Path) ->
     draft = next(followed_drafts(kernel, unit_of(METHODS), path.name, kernel))
     assert draft.grid == ("ceil_div(rows * cols, 128)",)
     assert next(a.value for a in draft.arguments if a.name == "wide") == "ceil_div(cols, 4) * 4"
+
+
+def test_addresses_in_a_buffer_are_asked_for(tmp_path: Path) -> None:
+    text = """
+struct Many { float* const* rows; int count; };
+__global__ void scale(Many m, float** others) { m.rows[blockIdx.x][threadIdx.x] = others[0][threadIdx.x] * m.count; }
+void launch(Many m, float** others, int rows) { scale<<<rows, 32>>>(m, others); }
+"""
+    missing = first_draft(tmp_path, text).missing
+    tables = [m.partition(" is a table of addresses")[0] for m in missing if "table of addresses" in m]
+    assert tables == ["m_rows", "others"]

@@ -186,3 +186,104 @@ int main() {
     assert "absent_count" in why
     assert begun.count("main.cu") >= 1
     assert len(begun) < 6
+
+
+LIBRARY = {
+    "lib/sampled.h": """
+#pragma once
+namespace lib {
+struct Extent { int wide, high; };
+template <typename Value, typename Place = long>
+struct Sampled { Extent shape; int count; const Place* at; const Value* values; };
+void gather(const Sampled<float>& sampled, float* sums);
+}
+""",
+    "lib/sampled.cuh": """
+#pragma once
+#include "sampled.h"
+namespace lib {
+template <typename V, typename P> __global__ void gather_samples(Sampled<V, P> s, V* sums) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < s.count) atomicAdd(sums + s.at[i] % (s.shape.wide * s.shape.high), s.values[i]);
+}
+}
+""",
+    "src/sampled.cu": """
+#include "../lib/sampled.cuh"
+namespace lib {
+void gather(const Sampled<float>& s, float* sums) { gather_samples<<<(s.count + 31) / 32, 32>>>(s, sums); }
+}
+""",
+    "tests/gather.cu": """
+#include <cstdlib>
+#include <vector>
+#include "../lib/sampled.h"
+#define SAME(a, b) if ((a) != (b)) std::exit(3)
+int main() {
+  lib::Sampled<float> s;
+  s.shape = {60, 44};
+  s.count = 900;
+  std::vector<long> at(s.count);
+  for (int i = 0; i < s.count; ++i) at[i] = (i * 7) % (s.shape.wide * s.shape.high);
+  long* places;
+  float *values, *sums;
+  cudaMalloc(&places, s.count * sizeof(long));
+  cudaMalloc(&values, s.count * sizeof(float));
+  cudaMalloc(&sums, s.shape.wide * s.shape.high * sizeof(float));
+  cudaMemcpy(places, at.data(), s.count * sizeof(long), cudaMemcpyHostToDevice);
+  s.at = places, s.values = values;
+  std::vector<float> host(5000, 1.f);
+  for (float one : host) SAME(one, 2.f);
+  lib::gather(s, sums);
+}
+""",
+}
+
+
+@needs_compilers
+@pytest.mark.long
+@pytest.mark.parametrize("place", ["lib/sampled.cuh", "src/sampled.cu"])
+def test_a_library_is_run_by_a_program_in_another_folder(tmp_path, place):
+    texts = LIBRARY
+    if place == "src/sampled.cu":
+        kernels = texts["lib/sampled.cuh"].partition("namespace")
+        own = texts[place].replace(
+            '#include "../lib/sampled.cuh"', '#include "../lib/sampled.h"\nnamespace' + kernels[2]
+        )
+        texts = {**texts, place: own}
+    drafts, why = drafts_of(tmp_path, texts, "gather_samples", place)
+
+    assert why == ""
+    (draft,) = drafts
+    assert (draft.missing, dict(draft.dims)) == ((), {"wide": 60, "high": 44, "count": 900})
+    arguments = {a.name: a for a in draft.arguments}
+    assert arguments["s_at"].dtype == "int64", "by the default of the structure's template"
+    assert arguments["s_at"].shape == ("count",)
+    assert arguments["s_values"].dtype == "float32"
+    assert arguments["sums"].shape == ("wide", "high")
+    assert arguments["s_shape_wide"].value == "wide", "a field that is filled by braces"
+
+
+TABLED = """
+struct Many { float* const* rows; int count; };
+__global__ void halve(Many m, float** others) {
+  for (int i = threadIdx.x; i < m.count; i += 32) m.rows[blockIdx.x][i] = 0.5f * others[blockIdx.x][i];
+}
+int main() {
+  int count = 48, rows = 20;
+  float **device, **more;
+  cudaMalloc(&device, rows * sizeof(float*));
+  cudaMalloc(&more, rows * sizeof(float*));
+  Many m{device, count};
+  halve<<<rows, 32>>>(m, more);
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_addresses_in_a_buffer_are_no_elements(tmp_path):
+    drafts, why = drafts_of(tmp_path, {"halve.cu": TABLED}, "halve", "halve.cu")
+    assert why == ""
+    tables = {m.partition(" is a table of addresses")[0] for m in drafts[0].missing}
+    assert tables == {"m_rows", "others"}

@@ -110,3 +110,20 @@ def test_the_changed_text_asks_for_the_size_by_its_name():
 
 def test_one_name_with_two_values_is_two_sizes():
     assert sizes("void f() { int n = 5; }\nint main() { int n = 6; }\n") == {"n": 5, "n_2": 6}
+
+
+def test_fields_that_are_set_are_sizes_by_their_names():
+    header = (
+        "struct Box { int deep, flat; }; struct Work { Box box; int items; float by; Box* next; int* data; };"
+    )
+    text = """
+int main() {
+  Work work, *other = &work;
+  work.items = 640;
+  other->box = {24, 31};
+  work.by = 3;
+  work.unknown = 77;
+}
+"""
+    assert with_sizes(text, header + text)[1] == {"items": 640, "deep": 24, "flat": 31}
+    assert sizes(text) == {}, "nothing tells what the fields are"

@@ -46,6 +46,7 @@ from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import (
     CONSTANT,
     NULL,
+    TABLED,
     UNRANGED,
     UNSHAPED,
     WHOLE_RANGES,
@@ -249,6 +250,9 @@ def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts
         why = value.why if isinstance(value, Opaque) else "it"
         facts.missing.append(f"the value of {name}, `{argument.written}` at the launch: nothing tells {why}")
         return DraftArgument(name, "scalar", dtype)
+    if parameter.type.count("*") > 1:
+        facts.missing.append(f"{name}{TABLED}")
+        return DraftArgument(name, role, dtype)
     buffer = value.buffer if isinstance(value, Tensor) else buffer_at(value)
     if isinstance(value, Pointer) and buffer is None and not facts.unit.may_be_set(value.place):
         facts.said.append(f"{name} is null at the launch")

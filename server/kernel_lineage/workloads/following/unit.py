@@ -89,6 +89,8 @@ class Unit:
             return self.fields.get(kind) or self.fields.get("" if template.startswith("std::") else name, ())
         code = self.classes.get(name)
         arguments = at_commas(rest.rpartition(">")[0])
+        defaults = code.defaults[len(arguments) :] if code is not None else ()
+        arguments = (*arguments, *(text_of(default) for default in defaults if default is not None))
         types = dict(zip(code.template if code is not None else (), arguments, strict=False))
         return tuple(replace(f, type=types.get(f.type, f.type)) for f in self.fields.get(name, ()))
 

@@ -17,6 +17,7 @@ from kernel_lineage.workloads.model import (
     CHOSEN,
     CONSTANT,
     NULL,
+    TABLED,
     UNRANGED,
     UNSHAPED,
     WHOLE_RANGES,
@@ -214,6 +215,9 @@ def _argument(
     name = piece.name
     if held is None or held.is_null:
         return DraftArgument(name, NULL, dtype or "uint8")
+    if piece.of_addresses:
+        facts.missing.append(f"{name}{TABLED}")
+        return DraftArgument(name, "input", dtype or "uint64")
     if held.buffer is None:
         facts.missing.append(f"{UNSHAPED}{name}: at the launch it points into no buffer")
     if dtype is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS, USUAL
+from kernel_lineage.workloads.preprocessed import with_headers
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.launches import Launch
 from kernel_lineage.workloads.recording.runs import Ended, Run, run
@@ -62,7 +63,7 @@ def has_main(text: str) -> bool:
 
 def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Program:
     """The launches of a program; `more` are its other sources. Raises `RecordingError`."""
-    changed, sizes = with_sizes(text)
+    changed, sizes = with_sizes(text, with_headers(path, root, text.encode()))
     try:
         program = built(changed if sizes else text, path, root, _inner(folder, "sized"), more)
     except HostBuildError:

@@ -37,6 +37,8 @@ class Piece:
     const: bool = False
     part: bool = False
     """Whether it is a part of a structure."""
+    of_addresses: bool = False
+    """Whether its elements are pointers themselves."""
     nameless: bool = False
     """Whether no field is known to lie there: it may be what nobody sets."""
 
@@ -91,7 +93,8 @@ def pieces_of(kernel: Kernel, launches: Sequence[Launch], unit: Unit) -> tuple[P
         dtype = (written.dtype if written is not None else None) or dtype_of_type(spelled, unit)
         if pointer or (dtype is not None and ELEMENTS[dtype].itemsize == len(argument.data)):
             const = spelled.startswith("const ") or (written is not None and written.const)
-            pieces.append(Piece(name, place, 0, dtype, pointer, const))
+            is_table = spelled.count("*") > 1
+            pieces.append(Piece(name, place, 0, dtype, pointer, const, of_addresses=is_table))
         else:
             pieces += _parts(name, place, [run.arguments[place] for run in launches], unit)
     return tuple(pieces)
@@ -111,6 +114,7 @@ def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Itera
             at in pointers or field.stars > 0,
             field.const,
             part=True,
+            of_addresses=field.stars > 1,
         )
     if named:
         return

@@ -12,6 +12,7 @@ from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.kernels.embedded import cuda_in_python
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.model import Draft
@@ -193,8 +194,31 @@ def _source(
         callers = tuple(dict.fromkeys((*callers, *_sharing_headers(place, root))))
         unit = unit_of(active_text(with_headers(place, root, data, callers), options))
     if not takes_tensors(unit.text):
-        raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
+        own = unit_of(active_text(with_headers(place, root, data), options))
+        program = _program_calling(own, place, state)
+        if program is not None:
+            return program
+        raise RecordingError(
+            f"{place.name} has neither a main nor a function that takes tensors, and no program calls its functions"
+        )
     return _Source(place, text, tuple(p for p in callers if p.suffix in _SOURCES and p != place), unit)
+
+
+def _program_calling(unit: Unit, place: Path, state: State) -> _Source | None:
+    """The nearest program, in a folder of its own, that calls the functions of a library's file which launch kernels.
+
+    Sources beside the file are built with it where the program names their functions.
+    """
+    outer = frozenset[str]().union(*map(unit.outermost, unit.kernels))
+    programs = state.programs_among(state.files_calling(outer, place), outer)
+    if not programs:
+        return None
+    text = state.text(programs[0])
+    words = {*WORD.findall(text)}
+    beside = sorted(p for p in place.parent.iterdir() if p.suffix in _SOURCES and p != place)[:_MOST_BESIDE]
+    needed = [p for p in beside if not words.isdisjoint(unit_of(state.text(p)).functions)]
+    more = (place, *(p for p in needed if not state.is_program(p)))
+    return _Source(programs[0], text, more, None)
 
 
 def _sharing_headers(place: Path, root: Path) -> list[Path]:

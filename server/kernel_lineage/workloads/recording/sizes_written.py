@@ -56,8 +56,11 @@ class Size:
     """What it is made where it stands; "" for what the number is."""
 
 
-def with_sizes(text: str) -> tuple[str, dict[str, int]]:
-    """The text with its sizes asked of `klineage_size`, and the sizes by their names."""
+def with_sizes(text: str, with_headers: str = "") -> tuple[str, dict[str, int]]:
+    """The text with its sizes asked of `klineage_size`, and the sizes by their names.
+
+    `with_headers` is the text with the headers that define structures which it fills.
+    """
     source = read(text.encode(), Language.CUDA)
     if source.root is None:
         return text, {}
@@ -65,7 +68,9 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
     sizes: dict[str, int] = {}
     replaced: list[tuple[int, int, str]] = []
     places: set[int] = set()
-    for size in _sizes(source.root, unit_of(text), text):
+    whole = read(with_headers.encode(), Language.CUDA).root if with_headers else None
+    fields = _fields(whole if whole is not None else source.root)
+    for size in _sizes(source.root, unit_of(text), text, fields):
         if size.start in places:
             continue  # the variable that a call's value goes to names it, not the function's parameter
         places.add(size.start)
@@ -85,10 +90,9 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
     return _HEADER + b"".join((*parts, data[at:])).decode(), sizes
 
 
-def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
+def _sizes(root: Node, unit: Unit, text: str, fields: _Fields) -> Iterator[Size]:
     inside_only = _fixed_names(root) | _threads(root)
     on_device = unit.device_words()
-    fields = _fields(root)
     for node in inside(root):
         if node.type == "field_declaration":
             yield from _default(node, inside_only, on_device)
@@ -100,9 +104,9 @@ def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
             continue
         function = _function(node)
         if function is None:  # what stands outside of functions may be read on the device
-            yield from _in(node, inside_only | on_device, unit)
+            yield from _in(node, inside_only | on_device, unit, fields)
         elif is_of_host(function):
-            yield from _in(node, inside_only, unit)
+            yield from _in(node, inside_only, unit, fields)
     for match in _DEFINE.finditer(text):
         value = _value(match[3])
         if value is not None and _LEAST <= value < _MOST and match[2] not in inside_only | on_device:
@@ -148,16 +152,20 @@ def _default(node: Node, fixed: frozenset[str], on_device: frozenset[str]) -> It
 
 
 def _in_braces(node: Node, fields: _Fields, fixed: frozenset[str]) -> Iterator[Size]:
-    """The sizes that a structure is made with by host code: `Problem{4096, 1024}`, `Problem p = {4096, 1024};`."""
+    """The sizes that a structure is made with by host code: `Problem{4096, 1024}`, `Problem p = {4096, 1024};`, and
+    `p.shape = {4096, 1024};` where all fields of this name have one type.
+    """
     function = _function(node)
     of = node.parent
     if of is not None and of.type == "init_declarator":
         of = of.parent
-    kind = of.child_by_field_name("type") if of is not None else None
-    if kind is None or function is None or not is_of_host(function):
+    kind = text_of(of.child_by_field_name("type")) if of is not None else ""
+    if of is not None and of.type == "assignment_expression":
+        kind = _type_of_field(text_of(of.child_by_field_name("left")), fields)
+    if not kind or function is None or not is_of_host(function):
         return
     written = [c for c in node.named_children if c.type != "comment"]
-    for (field, type_), value in zip(fields.get(text_of(kind), ()), written, strict=False):
+    for (field, type_), value in zip(fields.get(kind, ()), written, strict=False):
         name = field.partition("[")[0]
         if not name.isidentifier() or name in fixed or _FLOAT.fullmatch(type_):
             continue
@@ -171,7 +179,14 @@ def _in_braces(node: Node, fields: _Fields, fixed: frozenset[str]) -> Iterator[S
                 yield replace(size, type=type_) if size.start == value.start_byte else size
 
 
-def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
+def _type_of_field(place: str, fields: _Fields) -> str:
+    """The type of a field, `p.shape` or `p->shape`, where all fields of its name have one; "" of what is none."""
+    name = place.replace("->", ".").rpartition(".")[2]
+    kinds = {type_ for listed in fields.values() for field, type_ in listed if field == name != place}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _in(node: Node, fixed: frozenset[str], unit: Unit, fields: _Fields) -> Iterator[Size]:
     """The sizes in one declaration, assignment or call."""
     if node.type == "call_expression":
         name = text_of(node.child_by_field_name("function")).rsplit("::", 1)[-1].split("<")[0]
@@ -191,6 +206,8 @@ def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
         return
     kind = text_of(declaration.child_by_field_name("type")) if declaration.type == "declaration" else ""
     name, stars = declared_name(left) if node.type == "init_declarator" else (text_of(left), 0)
+    if left.type == "field_expression" and (of_field := _type_of_field(name, fields)):
+        kind, name = of_field, text_of(left.child_by_field_name("field"))
     above = declaration.parent
     in_for = above is not None and above.type == "for_statement"
     if (

@@ -259,7 +259,8 @@ extern "C" long klineage_size(const char *name, long written) {
 }
 extern "C" void klineage_exit(int) {
   // A program that calls it again and again goes nowhere any more.
-  if (++exits > 1000) _exit(0);
+  // One that compares results does so for each element: launches follow.
+  if (++exits > 20000) _exit(0);
 }
 extern "C" void klineage_end() { _exit(0); }
 extern "C" void klineage_abort() { klineage_exit(134); }
