@@ -281,3 +281,46 @@ def test_shapes_that_are_compared_as_a_whole_are_kept_extent_by_extent(check: st
     shape = argument(draft, "index_ptr").shape
     assert shape is not None and len(shape) == 2
     assert [draft.checked[extent] for extent in shape] == [draft.checked["rows"], draft.checked["cols"]]
+
+
+OPERATOR = """
+{registered}
+def launched(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return launch(x, index)
+{after}
+def test_rows():
+    x = torch.randn(12, 96)
+    torch.ops.adding.rows{overload}(x, torch.zeros(18, dtype=torch.int32))
+"""
+
+
+@pytest.mark.parametrize(
+    ("registered", "after", "overload"),
+    [
+        ('@torch.library.custom_op("adding::rows", mutates_args=())', "", ""),
+        ('@triton_op("adding::rows", mutates_args={})', "", ".default"),
+        ('@torch.library.impl("adding::rows", "cuda")', "", ""),
+        ("", 'library.impl("rows", launched, "CUDA")', ""),
+    ],
+)
+def test_an_operator_is_called_by_its_name(
+    tmp_path: Path, registered: str, after: str, overload: str
+) -> None:
+    code = OPERATOR.format(registered=registered, after=after, overload=overload)
+    draft = drafted(tmp_path, KERNEL + code)
+    assert draft.way == "test_rows in rows.py"
+    assert argument(draft, "x_ptr").shape == ("d12", "d96")
+
+
+def test_of_equal_cases_one_is_read_whose_numbers_hide_nothing(tmp_path: Path) -> None:
+    code = KERNEL.replace("x.numel(), BLOCK", "x.numel(), by, BLOCK").replace("n, BLOCK:", "n, by, BLOCK:")
+    code = code.replace("def launch(x, index):", "def launch(x, index, by):").replace("+ row", "* by + row")
+    test = """
+import pytest
+@pytest.mark.parametrize("by", [0.0, 1.0, 0.25, 0.5])
+@pytest.mark.parametrize("rows", [3, 12])
+def test_rows(rows, by):
+    launch(torch.randn(rows, 96), torch.zeros(18, dtype=torch.int32), by)
+"""
+    draft = drafted(tmp_path, code + test)
+    assert (argument(draft, "by").value, draft.dims["rows"]) == ("0.25", 12)

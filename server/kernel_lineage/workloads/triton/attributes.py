@@ -44,7 +44,7 @@ def attribute_of(reader: Reader, value: object, attr: str) -> object:
             if member is None and attr == "apply" and method_of(reader, value, "forward") is not None:
                 return Attribute(value, attr)
             return member if member is not None else Unknown(f"`{value.name}.{attr}`")
-        case Function() | Method() if attr in ("fn", "func", "__wrapped__"):
+        case Function() | Method() if attr in ("fn", "func", "__wrapped__", "default"):
             return value
         case Function() if attr == "__name__" and isinstance(value.node, ast.FunctionDef):
             return value.node.name

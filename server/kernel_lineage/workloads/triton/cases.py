@@ -60,9 +60,14 @@ def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]
         cases = reader.items_of(args[1]) or []
         rows = [row for case in cases if len(row := _row(case, len(names))) == len(names)]
         if names and rows:
-            # The largest, and of equals the first.
-            rows.sort(key=lambda row: size_of_all(row, reader.sizes), reverse=True)
+            # The largest; of equals the one with fewest numbers that hide a factor or a term, and of these the first.
+            rows.sort(key=lambda row: (-size_of_all(row, reader.sizes), sum(map(_hides, row))))
             yield names, rows
+
+
+def _hides(value: object) -> bool:
+    """Whether a number makes a factor or a term do nothing."""
+    return isinstance(value, float) and value in (0.0, 1.0)
 
 
 def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.calls import bound
+from kernel_lineage.workloads.triton.custom_ops import custom_op
 from kernel_lineage.workloads.triton.device_facts import is_of_maker, surrounding
 from kernel_lineage.workloads.triton.dtypes import dtype_named
 from kernel_lineage.workloads.triton.elements import drawn_number, element_of
@@ -323,7 +324,7 @@ class Reader:
         if answer is not None:
             return answer[0]
         dtype = dtype_named(dotted) if dotted.startswith(("torch.", "triton.")) else None
-        return dtype or External(dotted)
+        return dtype or custom_op(dotted, self.modules) or External(dotted)
 
     def opened(self, value: object, attr: str) -> object:
         """A parameter that is used as a tensor, as that tensor; its shape is asked for where the use needs it."""
