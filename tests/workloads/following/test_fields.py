@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.unit import unit_of
@@ -229,3 +230,21 @@ void launch(Many m, float** others, int rows) { scale<<<rows, 32>>>(m, others); 
     missing = first_draft(tmp_path, text).missing
     tables = [m.partition(" is a table of addresses")[0] for m in missing if "table of addresses" in m]
     assert tables == ["m_rows", "others"]
+
+
+def test_whether_a_field_that_is_not_const_is_written_is_seen_when_it_runs(tmp_path: Path) -> None:
+    text = """
+struct Rows { int n; float* data; };
+__global__ void scale(Rows x, Rows y) { if (threadIdx.x < x.n) y.data[threadIdx.x] = 2.f * x.data[threadIdx.x]; }
+int main() {
+  Rows x, y;
+  x.n = 50; y.n = x.n;
+  cudaMalloc(&x.data, x.n * sizeof(float));
+  cudaMalloc(&y.data, y.n * sizeof(float));
+  scale<<<1, 64>>>(x, y);
+}
+"""
+    assert first_draft(tmp_path, text).unread_roles == {"x_data", "y_data"}
+    path = tmp_path / "scale.cu"
+    draft = draft_of(target_of(path, "scale"), path)
+    assert {a.name: a.kind for a in draft.arguments if a.is_buffer} == {"x_data": "input", "y_data": "output"}

@@ -86,3 +86,26 @@ def test_what_leaves_is_denied_part_by_part(tmp_path: Path) -> None:
     assert set(draft.dims) == {"n", "k"}
     assert {p.replace(" ", "") for p in draft.promises} == {"k>=n", "k%8==0"}
     assert draft.dims["k"] >= draft.dims["n"] and draft.dims["k"] % 8 == 0
+
+
+def test_a_part_of_a_buffer_is_counted_in_elements_of_its_own_type(tmp_path: Path) -> None:
+    text = """
+__global__ void copy(const float2* x, float2* y, int n) { int i = threadIdx.x; if (i < n) y[i] = x[i]; }
+int main() {
+  int n = 90;
+  float* all;
+  cudaMalloc(&all, 6 * n * sizeof(float));
+  copy<<<1, 96>>>((float2*)all, (float2*)all + n, n);
+}
+"""
+    assert _shapes(first_draft(tmp_path, text, "copy")) == {"x": ("n", "6"), "y": ("n * 6 - n * 2",)}
+
+
+def test_a_number_of_extents_that_nothing_tells_is_said(tmp_path: Path) -> None:
+    draft = _draft(
+        tmp_path,
+        "at::Tensor f(at::Tensor x) { auto y = at::empty_like(x); int n = x.size(0);"
+        " for (int i = 1; i < x.dim(); ++i) n *= x.size(i);"
+        " copy<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); return y; }",
+    )
+    assert "x is taken to have 2 extents: nothing tells how many" in draft.assumed

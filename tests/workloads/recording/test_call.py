@@ -142,9 +142,10 @@ def test_what_becomes_of_the_same_shape_later_has_its_layout():
         (1, [("x", "dim", 0), ("x", "size", 0)], True),
         (1, [("x", "numel", 0)], False),
         (1, [("x", "size", 0)], False),
+        (1, [("x", "size", 0), ("x", "numel", 0)], True),
         (2, [("x", "dim", 0), ("x", "size", 1)], False),
     ],
-    ids=["the last extent by the number of them", "elements", "the only extent", "rows"],
+    ids=["the last extent by the number of them", "elements", "the only extent", "rows by elements", "rows"],
 )
 def test_where_code_tells_extents_apart_one_is_too_few(ranks, asked, flat):
     assert is_too_flat(Call((X,), {"x": ranks}, {}), tuple(asked)) is flat

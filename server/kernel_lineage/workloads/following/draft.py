@@ -184,6 +184,9 @@ def _draft(
         way=launch.frames[0].function.name,
         entry=qualified_name(kernel),
         has_fields=len(given_parts) != len(launch.arguments),
+        unread_roles=frozenset(
+            p.parameter.name for p in given_parts if p.parameter.pointer and p.role == "inout"
+        ),
         structures=objects,
     )
 

@@ -17,6 +17,7 @@ from kernel_lineage.workloads.following.values import (
     divided,
     made,
     plain,
+    times,
 )
 from kernel_lineage.workloads.following.ways import names_in_order
 
@@ -32,7 +33,7 @@ def shape_of(
     if buffer is None:
         return None
     if offset is not None and not (offset.is_constant and offset.value == 0):
-        return _rest(buffer, offset, dtype, facts)
+        return _rest(buffer, offset, value.dtype if isinstance(value, Pointer) else "", dtype, facts)
     extents = buffer.tensor.shape if buffer.tensor is not None else None
     if extents is not None:
         numbers = [n for n in extents if not (n.is_constant and n.value == 1)]
@@ -64,13 +65,14 @@ def _is_for_largest(extents: Sequence[Number], facts: Gathered) -> bool:
     return facts.has_list and not names & set(facts.sizes.chosen)
 
 
-def _rest(buffer: Buffer, offset: Number, dtype: str | None, facts: Gathered) -> tuple[str, ...] | None:
-    """The extent from an element of a buffer to its end, where both count elements of one type."""
-    element = bytes_of(buffer.dtype)
-    is_one_type = dtype is not None and element is not None and element == _BYTES.get(dtype)
-    if not is_one_type or buffer.size is None:
+def _rest(
+    buffer: Buffer, offset: Number, kind: str, dtype: str | None, facts: Gathered
+) -> tuple[str, ...] | None:
+    """The extent from an element of a buffer, `offset` elements of type `kind` after its first, to its end."""
+    element, step = _BYTES.get(dtype or ""), bytes_of(kind or buffer.dtype)
+    if element is None or step is None or step % element or buffer.size is None:
         return None
-    left = combined("-", divided(buffer.size, plain(element or 0)), offset)
+    left = combined("-", divided(buffer.size, plain(element)), times(offset, plain(step // element)))
     if left.value <= 0 or _is_for_largest([left], facts):
         return None
     facts.sizes.require(combined(">", left, plain(0)))

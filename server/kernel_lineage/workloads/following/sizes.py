@@ -57,6 +57,8 @@ class Asked:
     ranks: Mapping[str, int]
     names: Mapping[tuple[str, int | str], str]
     """Tensor and index (or `numel`) → the name that the code gives it."""
+    at_least: frozenset[str] = frozenset()
+    """Tensors that have so many extents as were asked for, and may have more."""
 
 
 def asked_of_tensors(function: HostCode) -> Asked:

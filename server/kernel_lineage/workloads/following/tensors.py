@@ -89,7 +89,10 @@ def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str
     if name == "numel":
         return sizes.elements(tensor)
     if name in ("dim", "ndimension"):
+        name, is_told = tensor.buffer.name, tensor.rank is not None
         tensor.rank = tensor.rank or max(2, *(i + 1 for i in tensor.sizes), 2)
+        if name and (not is_told or name in sizes.asked.at_least):
+            sizes.say(f"{name} is taken to have {tensor.rank} extents: nothing tells how many")
         return plain(tensor.rank)
     if name == "stride":
         if tensor.rank is None and index >= 0:

@@ -91,7 +91,7 @@ def follow_way(
             return result
         result = launch, sizes
         wider = {n: r for n, r in sizes.ranks.items() if r > asked.ranks.get(n, 0)}
-        asked = replace(asked, ranks={**asked.ranks, **wider})
+        asked = replace(asked, ranks={**asked.ranks, **wider}, at_least=asked.at_least | wider.keys())
         broken = any(not condition.value for condition in sizes.promises.values())
         more = {n: is_of_block for n, is_of_block in threads_of(launch, sizes).items() if n not in threads}
         copies = _copies_of_used(launch, sizes)

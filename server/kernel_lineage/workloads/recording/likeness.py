@@ -23,7 +23,10 @@ _BESIDE = frozenset({"d", "g", "grad", "new", "next", "prev", "out", "in", "copy
 
 def is_too_flat(call: Call, asked: Asked) -> bool:
     """Whether tensors of one extent may leave nothing to do: the code tells extents apart, as rows that it sums up."""
-    return call.is_flat and any(what == "dim" or (what == "size" and i > 0) for _, what, i in asked)
+    sized, counted = ({t for t, what, _ in asked if what == word} for word in ("size", "numel"))
+    apart = any(what == "dim" or (what == "size" and i > 0) for _, what, i in asked)
+    # `x.numel() / x.size(-1)` counts rows.
+    return call.is_flat and (apart or not sized.isdisjoint(counted))
 
 
 def shaped(call: Call, asked: Asked) -> frozenset[str]:
