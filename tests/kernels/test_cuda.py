@@ -121,6 +121,15 @@ def test_template_parameters_and_attributes():
     assert kernel.attributes["launch_bounds"] == "N * 32, 2"
 
 
+def test_a_template_may_take_a_function():
+    kernel = only("template <typename T, T (*BY)(T, int), int N> __global__ void k(T* x) { }")
+    assert [(t.name, t.type) for t in kernel.template_parameters] == [
+        ("T", None),
+        ("BY", "T (*)(T, int)"),
+        ("N", "int"),
+    ]
+
+
 def test_a_macro_head_says_what_its_body_says():
     kernel = only(
         "#define DEFINE(name, ...) template <__VA_ARGS__> __global__ void name(int n)\nDEFINE(k, bool A) { }"

@@ -136,6 +136,8 @@ def _template_parameter(text: Text, start: int, end: int) -> TemplateParameter |
     equals = _default_at(text.code, start, end)
     default = None if equals is None else one_line(text.data[equals + 1 : end])
     written = one_line(text.data[start : end if equals is None else equals])
+    if (pointed := re.fullmatch(r"(.+\(\s*[*&]\s*)([A-Za-z_]\w*)(\s*\)\s*\(.*\))", written)) is not None:
+        return TemplateParameter(pointed[2], pointed[1] + pointed[3], default)
     match = re.match(r"(.*?)(\.\.\.\s*)?\b([A-Za-z_]\w*)\Z", written)
     if not match:
         return None

@@ -287,10 +287,10 @@ class Expressions:
                     is_truth = isinstance(constant, bool)
                     same = value if is_truth else combined("==", value, plain(constant))
                     self.sizes.require(same, not is_truth or bool(constant))
-            elif isinstance(value, TypeName):
-                texts.append(value.name)
             else:
-                texts.append(kind if kind != bare_type(written) else written)
+                named = kind if kind != bare_type(written) else written
+                text = value.name if isinstance(value, TypeName) else named
+                texts.append(names.with_types(text) if "<" in text else text)
         return tuple(texts)
 
     def _type_descriptor(self, node: Node, names: Names) -> Value:

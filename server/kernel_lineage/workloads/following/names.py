@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.values import FieldReference, Reference, Value
 
 
@@ -41,6 +42,10 @@ class Names:
             stored(holder.references[name], value)
         else:
             holder.values[name] = value
+
+    def with_types(self, text: str) -> str:
+        """A text with what aliases in it stand for: `twice<scalar_t>` as `twice<float>`."""
+        return WORD.sub(lambda m: self.type_of(m[0]) or m[0], text)
 
     def type_of(self, name: str) -> str:
         """The type that an alias stands for; "" unknown."""

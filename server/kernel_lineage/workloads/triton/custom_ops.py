@@ -34,10 +34,9 @@ def _registered(module: HostModule, names: set[str]) -> ast.FunctionDef | None:
             return function
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call) and _last(node) == "impl" and _texts(node) & names:
-            handed = (a.id for a in node.args if isinstance(a, ast.Name))
-            function = next((module.functions[n] for n in handed if n in module.functions), None)
-            if function is not None:
-                return function
+            handed = [a.id for a in node.args if isinstance(a, ast.Name) and a.id in module.functions]
+            if handed:
+                return module.functions[handed[0]]
     return None
 
 
