@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from math import prod
 from pathlib import Path
 
 from kernel_gate.footprint import FootprintError, footprints
@@ -31,8 +32,9 @@ _BELOW = re.compile(r"integers\(0, (\w+)\)")
 def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
     """The draft whose indices have values with which the kernel stays in its buffers.
 
-    Any of the type if they may be, else those below a dim: the largest that will do. The kernel is run on the emulated
-    device, each index at its largest value. One for which no dim will do keeps being without a range.
+    Any of the type if they may be, else those below a dim, or below the product of the extents that a buffer begins
+    with: the largest that will do. The kernel is run on the emulated device, each index at its largest value. One for
+    which none will do keeps being without a range.
     """
     wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
     if any(not m.startswith(UNRANGED) for m in draft.missing):
@@ -40,15 +42,24 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
     first = next(iter(plans(draft.dims, draft.chosen, draft.told)))
     sizes = fitted_sizes(first.tried, draft.promises)
     for name in wanted:
-        extents = {e for a in draft.arguments if a.name != name for e in a.shape or ()}
-        dims = sorted((d for d in sizes if d in extents), key=lambda d: -sizes[d])
-        for races, (largest, values, why) in product((True, False), [*_candidates(draft, name, dims)]):
+        for races, (largest, values, why) in product((True, False), [*_candidates(draft, name, sizes)]):
             small = replace(draft, dims=sizes, checked=sizes)
+            each_once = _EACH_ONCE.fullmatch(values)
             if all(
-                stays_in_bounds(_ranged(small, name, held), sizes, kernel, path, root, races=races)
+                stays_in_bounds(
+                    _ranged(small, name, held),
+                    sizes,
+                    kernel,
+                    path,
+                    root,
+                    # Where none comes twice, numbers that are all the same show how far the kernel reaches alone.
+                    races=races and (each_once is None or held == values),
+                )
                 for held in dict.fromkeys((largest, values))
             ):
                 missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
+                if each_once is not None and (count := _count(draft, name)) != each_once[1]:
+                    draft = replace(draft, promises=(*draft.promises, f"{each_once[1]} >= {count}"))
                 note = f"{name} is taken to hold {why}{'' if races else RACING}"
                 draft = replace(draft, assumed=(*draft.assumed, note), missing=missing)
                 draft = _ranged(draft, name, values)
@@ -96,22 +107,41 @@ def with_repeated_indices(draft: Draft, kernel: Target, path: Path, root: Path) 
     return draft
 
 
-def _candidates(draft: Draft, name: str, dims: list[str]) -> Iterator[tuple[str, str, str]]:
+def _candidates(draft: Draft, name: str, sizes: Mapping[str, int]) -> Iterator[tuple[str, str, str]]:
     """Ways to draw an index, those that say least first: at its largest, as it is drawn, and what is said of it."""
-    shape = next((a.shape for a in draft.arguments if a.name == name), None)
-    if shape != ("1",):  # one number that is drawn shows nothing of the others
+    count = _count(draft, name)
+    if count != "(1)":  # one number that is drawn shows nothing of the others
         yield "integers", "integers", "any numbers: the kernel stays in its buffers with them"
-    for below in dims:
+    ends = _ends(draft, name, sizes)
+    for below in ends:
         why = f"numbers below {below}: with larger ones the kernel leaves its buffers"
         yield f"integers({below} - 1, {below})", f"integers(0, {below})", why
-    if shape:
-        # Threads that write to the same place race: where the elements say the place, none comes twice.
-        each = f"permutation({' * '.join(f'({e})' for e in shape)})"
-        yield (
-            each,
-            each,
-            "each number once: with two equal ones threads race, or the kernel leaves its buffers",
-        )
+    # Threads that write to the same place race: where the elements say the place, none comes twice.
+    why = "each number once: with two equal ones threads race, or the kernel leaves its buffers"
+    for below in ends if count else ():
+        if " * " in below and not broken(sizes, (f"{below} >= {count}",)):
+            yield f"integers({below} - 1, {below})", f"permutation({below})", f"{why}; all are below {below}"
+    if count:
+        yield f"permutation({count})", f"permutation({count})", why
+
+
+def _count(draft: Draft, name: str) -> str:
+    """How many elements a buffer has; "" where nothing tells."""
+    shape = next((a.shape for a in draft.arguments if a.name == name), None)
+    return " * ".join(f"({e})" for e in shape or ())
+
+
+def _ends(draft: Draft, name: str, sizes: Mapping[str, int]) -> list[str]:
+    """What indices may be below, the largest first: dims that are extents, and products of those that buffers begin
+    with, such as of blocks and of places in a block.
+    """
+    ends: dict[str, int] = {}
+    for shape in (a.shape or () for a in draft.arguments if a.name != name):
+        ends |= {extent: sizes[extent] for extent in shape if extent in sizes}
+        for begin in (shape[:2], shape[:3]):
+            if 1 < len(begin) < len(shape) and {*begin} <= sizes.keys():
+                ends[" * ".join(begin)] = prod(sizes[e] for e in begin)
+    return sorted(ends, key=lambda end: -ends[end])
 
 
 def _ranged(draft: Draft, name: str, values: str) -> Draft:

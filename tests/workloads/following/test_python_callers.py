@@ -67,13 +67,13 @@ PLACES = {
 }
 
 
-def _draft(folder: Path, files: dict[str, str], kernel: str) -> Draft:
-    """The draft of a kernel of the first file, without running anything."""
+def _draft(folder: Path, files: dict[str, str], kernel: str, measure: bool = False) -> Draft:
+    """The draft of a kernel of the first file; without `measure`, nothing is run."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     path = folder / next(iter(files))
-    return draft_of(target_of(path, kernel), path, State(folder), measure=False)
+    return draft_of(target_of(path, kernel), path, State(folder), measure=measure)
 
 
 @pytest.mark.parametrize("binding", [BOUND, LIBRARY], ids=["pybind", "library"])
@@ -187,3 +187,65 @@ int main() {{
 """
     draft = _draft(tmp_path, {"hold.cu": text}, "hold")
     assert draft.shared_bytes == f"n * {size}"
+
+
+POINTED = """
+#include <torch/extension.h>
+namespace ops {
+template <typename E> __device__ E twice(const E& x) { return x + x; }
+template <typename E, E (*F)(const E&)> __global__ void each(E* y, const E* x, int n) {
+    for (int c = threadIdx.x; c < n; c += blockDim.x) y[blockIdx.x * n + c] = F(x[blockIdx.x * n + c]);
+}
+}
+#define EACH(F) AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "each", [&] { \\
+    ops::each<scalar_t, ops::F<scalar_t>><<<x.numel() / x.size(-1), 64>>>( \\
+        y.data_ptr<scalar_t>(), x.data_ptr<scalar_t>(), x.size(-1)); });
+void doubled(at::Tensor x, at::Tensor y) { EACH(twice); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("doubled", &doubled); }
+"""
+RUN = """
+import torch, pointed
+def test_doubled():
+    rows, cols = 21, 200
+    x = torch.randn(rows, cols)
+    y = torch.empty_like(x)
+    pointed.doubled(x, y)
+"""
+
+
+def test_a_kernel_gets_a_function_by_its_types(tmp_path: Path):
+    draft = _draft(tmp_path, {"pointed.cu": POINTED, "tests/test_pointed.py": RUN}, "each")
+    assert draft.missing == ()
+    assert draft.template_arguments == ("float", "twice<float>")
+    assert draft.grid == ("rows",)
+
+
+PAGED = """
+#include <torch/extension.h>
+__global__ void place(float* pages, const float* rows, const long* slots, int per_page, int width) {
+    const long page = slots[blockIdx.x] / per_page, at = slots[blockIdx.x] % per_page;
+    float* to = pages + (page * per_page + at) * width;
+    for (int c = threadIdx.x; c < width; c += 32) to[c] = rows[blockIdx.x * width + c];
+}
+void place_rows(at::Tensor pages, at::Tensor rows, at::Tensor slots) {
+    place<<<rows.size(0), 32>>>(pages.data_ptr<float>(), rows.data_ptr<float>(), slots.data_ptr<int64_t>(),
+                                pages.size(1), pages.size(2));
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("place_rows", &place_rows); }
+"""
+PLACE = """
+import random, torch, paging
+def test_place():
+    count, length, per_page, width = 70, 40, 16, 24
+    pages = torch.zeros(length, per_page, width)
+    slots = torch.tensor(random.sample(range(length * per_page), k=count))
+    paging.place_rows(pages, torch.randn(count, width), slots)
+"""
+
+
+def test_places_in_pages_are_below_all_places_and_come_once(tmp_path: Path):
+    files = {"place.cu": PAGED, "tests/test_place.py": PLACE}
+    draft = _draft(tmp_path, files, "place", measure=True)
+    assert {a.name: a.values for a in draft.arguments}["slots"] == "permutation(length * per_page)"
+    assert "length * per_page >= (count)" in draft.promises
+    assert {a.name: a.shape for a in draft.arguments}["pages"] == ("length", "per_page", "width")
