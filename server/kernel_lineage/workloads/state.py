@@ -18,13 +18,13 @@ from kernel_lineage.workloads.following.bindings import IS_BINDING
 from kernel_lineage.workloads.following.callers import Caller
 from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.frameworks import is_program
 from kernel_lineage.workloads.triton.extension_calls import extension_calls
 from kernel_lineage.workloads.triton.modules import Modules
 
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _NO_CALL = re.compile(rb"//[^\n]*|/\*.*?\*/|(?<![.>:])\btemplate\b(?!\s*<)[^;{}]*;", re.DOTALL)
 """Where a name of a function before `(` is none of its calls: comments, and templates that are made for some types."""
-_MAIN = re.compile(rb"\bmain\s*\(")
 _SOURCES = (".cu", ".cc", ".cpp")
 _CPP = (".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl")
 
@@ -136,8 +136,8 @@ class State:
         return self._cpp().get(path, b"").decode("utf-8", "replace")
 
     def is_program(self, path: Path) -> bool:
-        """Whether a C++ file has a `main`."""
-        return _MAIN.search(self._cpp().get(path, b"")) is not None
+        """Whether a C++ file has a `main`, or tests that a framework runs."""
+        return is_program(self.text(path))
 
     def _read(self, path: Path, data: bytes) -> SourceFile:
         if path not in self._parsed:

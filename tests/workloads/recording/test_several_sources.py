@@ -287,3 +287,78 @@ def test_addresses_in_a_buffer_are_no_elements(tmp_path):
     assert why == ""
     tables = {m.partition(" is a table of addresses")[0] for m in drafts[0].missing}
     assert tables == {"m_rows", "others"}
+
+
+DOUBLED = """
+#include "doubled.h"
+__global__ void doubled_kernel(float* y, const float* x, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) y[i] = 2 * x[i];
+}
+void doubled(float* y, const float* x, int n) { doubled_kernel<<<(n + 63) / 64, 64>>>(y, x, n); }
+"""
+WITH_GOOGLETEST = """
+#include <vector>
+#include <gtest/gtest.h>
+#include "../src/doubled.h"
+class Doubled : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(cudaMalloc(&x, 4096), cudaSuccess) << "no memory"; }
+  float* x = nullptr;
+};
+TEST(Sum, NeedsNoKernel) { EXPECT_EQ(1 + 1, 2); }
+TEST_F(Doubled, IsTwice) {
+  const int n = 700;
+  float* y;
+  ASSERT_NE(x, nullptr);
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMalloc(&y, n * sizeof(float));
+  doubled(y, x, n);
+  std::vector<float> host(n);
+  cudaMemcpy(host.data(), y, n * sizeof(float), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < n; ++i) ASSERT_NEAR(host[i], 2.f, 1e-6f) << i;
+  EXPECT_THROW(host.at(n), std::out_of_range);
+}
+"""
+WITH_PARAMETERS = """
+#include <gtest/gtest.h>
+#include "../src/doubled.h"
+class Of : public testing::TestWithParam<std::tuple<int, bool>> {};
+TEST_P(Of, Size) {
+  const int n = 700 * std::get<0>(GetParam());
+  float *x, *y;
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMalloc(&y, n * sizeof(float));
+  doubled(y, x, n);
+}
+INSTANTIATE_TEST_SUITE_P(All, Of, testing::Combine(testing::Values(1, 3), testing::Bool()));
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
+"""
+WITH_CATCH2 = """
+#include <catch2/catch_test_macros.hpp>
+#include "../src/doubled.h"
+TEST_CASE("twice", "[doubled]") {
+  const auto n = GENERATE(64, 700);
+  float *x, *y;
+  REQUIRE(cudaMalloc(&x, n * sizeof(float)) == cudaSuccess);
+  cudaMalloc(&y, n * sizeof(float));
+  SECTION("in order") { doubled(y, x, n); CHECK(n > 0); }
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+@pytest.mark.parametrize("tests", [WITH_GOOGLETEST, WITH_PARAMETERS, WITH_CATCH2])
+def test_a_library_is_run_by_the_tests_of_a_framework_that_is_not_installed(tmp_path, tests):
+    header = "#pragma once\nvoid doubled(float* y, const float* x, int n);\n"
+    texts = {"src/doubled.cu": DOUBLED, "src/doubled.h": header, "tests/doubled.cpp": tests}
+    drafts, why = drafts_of(tmp_path, texts, "doubled_kernel", "src/doubled.cu")
+    assert why == ""
+    (draft,) = drafts
+    assert (draft.missing, draft.grid) == ((), ("ceil_div(n, 64)",))
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == {"y": ("n",), "x": ("n",)}
+    assert dict(draft.dims) == {"n": 700}

@@ -31,7 +31,6 @@ _ARGUMENT = re.compile(r"\b(\w+)\s*=[^;=]*\b(?:ato|sto|strto)\w+\s*\(\s*argv\s*\
 _OWN_WORDS = ("timeout:", "/bin/bash:")
 _MOST_BESIDE = 16
 """Launches of one kernel in one run that are looked at."""
-_HAS_MAIN = re.compile(r"\bmain\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +53,6 @@ class Program:
         """The same with the launches of an earlier run of kernels that were not launched now."""
         own = {s.first.kernel for s in self.series}
         return replace(self, series=(*(s for s in before.series if s.first.kernel not in own), *self.series))
-
-
-def has_main(text: str) -> bool:
-    """Whether a text has a `main`."""
-    return _HAS_MAIN.search(text) is not None
 
 
 def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Program:

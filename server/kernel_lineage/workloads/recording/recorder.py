@@ -14,6 +14,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.frameworks import as_program, has_main
 from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
@@ -23,7 +24,7 @@ from kernel_lineage.workloads.recording.drafting import recorded_draft
 from kernel_lineage.workloads.recording.entries import parameter_names, takes_tensors
 from kernel_lineage.workloads.recording.includes import included
 from kernel_lineage.workloads.recording.kept import keep, kept, key_of
-from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
+from kernel_lineage.workloads.recording.mains import Program, recorded_program
 from kernel_lineage.workloads.recording.told_numbers import told_numbers
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
@@ -175,6 +176,7 @@ def _source(
 ) -> _Source:
     """What is to be built for a file; for a header, `most` sources that include it."""
     root = state.root
+    text = as_program(text)
     if has_main(text):
         return _Source(place, text, (), None)
     if place.suffix not in (*_SOURCES, ".py"):
@@ -213,7 +215,7 @@ def _program_calling(unit: Unit, place: Path, state: State) -> _Source | None:
     programs = state.programs_among(state.files_calling(outer, place), outer)
     if not programs:
         return None
-    text = state.text(programs[0])
+    text = as_program(state.text(programs[0]))
     words = {*WORD.findall(text)}
     beside = sorted(p for p in place.parent.iterdir() if p.suffix in _SOURCES and p != place)[:_MOST_BESIDE]
     needed = [p for p in beside if not words.isdisjoint(unit_of(state.text(p)).functions)]
