@@ -58,3 +58,58 @@ def test_a_length_that_no_code_writes_is_a_dim_where_buffers_and_grid_follow_it(
     assert by_name["text"].shape == ("n",) and by_name["n"].value == "n"
     assert by_name["text"].values.startswith("integers(")
     assert draft.grid == ("min(ceil_div(n, 128), 64)",)
+
+
+DRAWN = """\
+#include <cuda_runtime.h>
+#include <cstdlib>
+#include <vector>
+__global__ void degrees(const long* starts, const int* to, const float* weight, float* sums, int points{parameter}) {{
+  int p = blockIdx.x * 32 + threadIdx.x;
+  if (p >= points) return;
+  float sum = 0;
+  for (long e = starts[p]; e < starts[p + 1]; ++e) sum += weight[e] * to[e];
+  sums[p] = sum;
+}}
+template <class T> T* on_device(const std::vector<T>& host) {{
+  T* data;
+  cudaMalloc(&data, host.size() * sizeof(T));
+  cudaMemcpy(data, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice);
+  return data;
+}}
+int main() {{
+  int points = 600;
+  std::vector<long> starts(1, 0);
+  std::vector<int> to;
+  for (int p = 0; p < points; ++p) {{
+    for (int e = std::rand() % 9; e >= 0; --e) to.push_back(std::rand() % points);
+    starts.push_back(to.size());
+  }}
+  std::vector<float> weight(to.size(), 0.5f);
+  float* sums;
+  cudaMalloc(&sums, points * sizeof(float));
+  degrees<<<(points + 31) / 32, 32>>>(on_device(starts), on_device(to), on_device(weight), sums, points{argument});
+}}
+"""
+
+
+@needs_compilers
+@pytest.mark.parametrize(
+    ("parameter", "argument", "end"), [("", "", "starts_end"), (", long edges", ", to.size()", "edges")]
+)
+def test_where_drawn_rows_end_is_a_dim_beside_their_number(
+    tmp_path: Path, parameter: str, argument: str, end: str
+) -> None:
+    path = tmp_path / "degrees.cu"
+    path.write_text(DRAWN.format(parameter=parameter, argument=argument))
+    (draft,), why = recorded_drafts(
+        kernel_of(path, "degrees"), path, State(tmp_path), Recorder(tmp_path), measure=False
+    )
+    assert (why, draft.missing) == ("", ())
+    assert draft.dims.keys() == {"points", end}
+    by_name = {a.name: a for a in draft.arguments}
+    assert by_name["starts"].shape == ("(points + 1)",)
+    assert by_name["starts"].values == f"offsets({end})"
+    assert (by_name["to"].shape, by_name["weight"].shape) == ((end,), (end,))
+    assert by_name["to"].values == "integers(0, points)"
+    assert draft.grid == ("ceil_div(points, 32)",)

@@ -28,7 +28,7 @@ from kernel_lineage.workloads.model import (
 )
 from kernel_lineage.workloads.recording.fitting import factors
 from kernel_lineage.workloads.recording.launches import Held, Launch, Range
-from kernel_lineage.workloads.recording.own_numbers import with_own_numbers
+from kernel_lineage.workloads.recording.own_numbers import with_own_numbers, with_row_ends
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
 from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
 from kernel_lineage.workloads.row_offsets import row_offsets
@@ -60,6 +60,7 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     series = replace(series, samples=_alike(series))
     pieces = pieces_of(kernel, [run for _, run in series.samples], unit)
     dtypes = _dtypes(pieces, series.first)
+    series = with_row_ends(series, pieces, dtypes)
     series = with_own_numbers(series, pieces, _extents_of(pieces, dtypes, series))
     facts = _Gathered(steadied(series, _quantities(pieces, dtypes, series)), row_offsets(rooted))
     grid, block = (_extents(getter, facts) for getter in (_grid, _block))

@@ -19,26 +19,32 @@ _MOST_DIVISORS = 4
 _MULTIPLES = (2, 3, 4, 5, 6, 7, 9, 10, 12)
 
 
-def moving(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """The sizes that a quantity changes with, as far as runs differ in one size only."""
+def moving(samples: Sequence[Sample], ends: Collection[str] = ()) -> tuple[str, ...]:
+    """The sizes that a quantity changes with, where runs differ in one alone but for `ends`: others decide them."""
     base, value = samples[0]
     names: dict[str, None] = {}
     for sizes, other in samples[1:]:
-        changed = [n for n in base if sizes.get(n) != base[n]]
+        changed = [n for n in base if n not in ends and sizes.get(n) != base[n]]
         if len(changed) == 1 and other != value:
             names[changed[0]] = None
     return tuple(n for n in base if n in names)
 
 
-def expression(samples: Sequence[Sample], constants: Collection[int] = ()) -> str | None:
+def expression(
+    samples: Sequence[Sample], constants: Collection[int] = (), ends: Collection[str] = ()
+) -> str | None:
     """An expression that gives the quantity at all sizes; None where none of the usual ones does.
 
-    `constants` are numbers that are likely to divide, such as the extents of a block.
+    `constants` are numbers that are likely to divide, such as the extents of a block; `ends` are sizes that others
+    decide, which no run changes alone.
     """
     value = samples[0][1]
     if all(other == value for _, other in samples):
         return str(value)
-    names = moving(samples)
+    same = (n for n in ends if all(sizes.get(n) == quantity for sizes, quantity in samples))
+    if (name := next(same, None)) is not None:
+        return name
+    names = moving(samples, ends)
     if not names or len(names) > _MOST_FACTORS:
         return None
     for text in _candidates(names, samples, constants):

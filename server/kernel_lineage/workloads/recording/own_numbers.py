@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.kernels.words import WORD
@@ -36,6 +37,39 @@ def with_own_numbers(
     texts = [text for one in followed if (text := fit.tried(one)) is not None]
     used = {word for text in texts for word in WORD.findall(text)} - fit.steady
     return whole if used & {p.name for p in own} else series
+
+
+def with_row_ends(series: Series, pieces: Sequence[Piece], dtypes: Sequence[str | None]) -> Series:
+    """The series with the ends of rows among its sizes, where a program comes to them by itself: what the last of some
+    offsets is, as where rows of drawn lengths begin, has the name of the number that is passed for it, or `NAME_end`.
+    """
+    for piece, dtype in zip(pieces, dtypes, strict=True):
+        end = partial(_row_end, piece, dtype)
+        ends = [end(run) for _, run in series.samples]
+        whole = [e for e in ends if e is not None and e > 0]
+        if len(whole) < len(ends) or len({*whole}) == 1 or Fitted(series).tried(end) is not None:
+            continue
+        passed = (
+            p for p in pieces if not p.pointer and p.dtype is not None and not ELEMENTS[p.dtype].is_float
+        )
+        runs = [run for _, run in series.samples]
+        name = next((p.name for p in passed if [*map(p.number, runs)] == whole), f"{piece.name}_end")
+        samples = tuple(
+            ({**sizes, name: e}, run) for (sizes, run), e in zip(series.samples, whole, strict=True)
+        )
+        sizes = {**series.sizes, name: whole[0]}
+        series = replace(series, sizes=sizes, samples=samples, ends=series.ends | {name})
+    return series
+
+
+def _row_end(piece: Piece, dtype: str | None, run: Launch) -> int | None:
+    """The last of a buffer's elements that ascend from 0; None for others."""
+    held = piece.held(run) if piece.pointer and dtype is not None else None
+    if held is None or dtype is None or ELEMENTS[dtype].is_float or held.how != "data":
+        return None
+    elements = held.range_as(dtype)
+    ascends = elements is not None and elements.ascends and elements.low == 0
+    return int(elements.high) if elements is not None and ascends else None
 
 
 def _moves_by_itself(piece: Piece, series: Series) -> bool:

@@ -32,6 +32,8 @@ class Series:
     """Conditions over sizes without which the launch is another one, or none."""
     beside: tuple[Launch, ...] = ()
     """The kernel's other launches in the run at the base sizes."""
+    ends: frozenset[str] = frozenset()
+    """Sizes that the program comes to by the others: no run changes one of them alone."""
 
     @property
     def first(self) -> Launch:
@@ -63,14 +65,18 @@ class Fitted:
         values = [(d, value) for d, run in self.samples if (value := quantity(run)) is not None]
         if not values:
             return None
-        more = set(moving(values)) or {n for n in self.series.sizes if n not in self.steady}
+        more = set(moving(values, self.series.ends)) or {n for n in self.series.sizes if n not in self.steady}
         # One that stays may be enough: a number that sizes are divided by.
         for name in sorted(more, key=self.series.sizes.__getitem__) if len(more) > 1 else ():
             if Fitted(self.series, self.steady | {name}, end=self.end).tried(quantity) is not None:
                 self.steady.add(name)
                 return None
         # A grid that is shared out among blocks of a size is an expression where that size stays.
-        of_blocks = {n for i in range(3) for n in moving([(d, run.block[i]) for d, run in self.samples])}
+        of_blocks = {
+            n
+            for i in range(3)
+            for n in moving([(d, run.block[i]) for d, run in self.samples], self.series.ends)
+        }
         self.steady |= (more & of_blocks) - self.steady or more
         return None
 
@@ -84,7 +90,8 @@ class Fitted:
         if not values or len(values) != len(self.samples):
             return None
         block = self.series.first.block
-        return expression(values, [c for c in (prod(block), *block, block[0] * 4, block[0] * 2) if c > 1])
+        likely = [c for c in (prod(block), *block, block[0] * 4, block[0] * 2) if c > 1]
+        return expression(values, likely, self.series.ends)
 
 
 def steadied(series: Series, quantities: list[Callable[[Launch], int | None]]) -> Fitted:
