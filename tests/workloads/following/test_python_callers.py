@@ -97,6 +97,31 @@ def test_a_test_gives_extents_ranges_and_what_may_be_left_out(tmp_path: Path, bi
     assert draft.others == ({"count": 75, "width": 12, "vocabulary": 50},)
 
 
+def test_what_may_be_left_out_is_there_by_itself(tmp_path: Path):
+    short = PICK.replace("gain.has_value() ? gain.value().data_ptr", "gain ? gain->data_ptr")
+    files = {"csrc/pick.cu": short + BOUND, "picker/ops.py": WRAPPER, "tests/test_take.py": TEST}
+    draft = _draft(tmp_path, files, "pick")
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == PLACES
+
+
+def test_places_that_a_test_leaves_out_hold_at_its_sizes_alone(tmp_path: Path):
+    listed = "where = torch.tensor([-1, 7, -1], device='cuda')"
+    test = TEST.replace('where = torch.randint(vocabulary, (count,), device="cuda")', listed).replace(
+        "75", "3"
+    )
+    files = {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": WRAPPER, "tests/test_take.py": test}
+    assert _draft(tmp_path, files, "pick").way == "pick_rows"
+
+
+def test_a_module_that_a_test_imports_where_it_is_there_is_followed(tmp_path: Path):
+    test = TEST.replace("from picker.ops import take", 'ops = pytest.importorskip("picker.ops")')
+    test = test.replace("take(table, where, gain)", "ops.take(table, where, gain)")
+    files = {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": WRAPPER, "tests/test_take.py": test}
+    draft = _draft(tmp_path, files, "pick")
+    assert (draft.missing, draft.way) == ((), "test_take in test_take.py")
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == PLACES
+
+
 def test_a_test_that_gives_a_part_of_a_tensor_gives_nothing(tmp_path: Path):
     test = TEST.replace("take(table, where", "take(table[:, 1:], where").replace(
         "table.contiguous()", "table"

@@ -23,6 +23,7 @@ from kernel_lineage.workloads.following.values import (
     Opaque,
     Pointer,
     Record,
+    Tensor,
     Text,
     TypeName,
     Value,
@@ -364,7 +365,7 @@ class Expressions:
     def _conditional_expression(self, node: Node, names: Names) -> Value:
         test = self.value(node.child_by_field_name("condition"), names)
         sides = [node.child_by_field_name(side) for side in ("consequence", "alternative")]
-        if isinstance(test, Pointer):
+        if isinstance(test, (Pointer, Tensor)):  # a tensor that may be left out, and is there
             return self.value(sides[0 if test.buffer is not None else 1], names)
         if not isinstance(test, Number):
             raise NotFollowed(f"`{text_of(node)}`")

@@ -144,6 +144,8 @@ def _listed(values: str, reading: Reading) -> str:
     """
     numbers = [n.strip() for n in values.removeprefix("listed(").removesuffix(")").split(",")]
     if not all(n.isdigit() for n in numbers):
+        # One below 0, as of a place that is left out, is no part of a size.
+        reading.fixed |= any(n.startswith("-") and n[1:].isdigit() for n in numbers)
         return values
     whole = [int(n) for n in numbers]
     most, sizes = max(whole), reading.reader.sizes

@@ -32,6 +32,8 @@ _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 """The fields of a statement that hold others, in the order in which the tree has them."""
 _OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
 """Functions that are given elements, and no extents."""
+_IMPORTS = frozenset({"importorskip", "import_module"})
+"""Functions of pytest and importlib that give a module by its name."""
 _WIDE = frozenset({"Linear", "Embedding", "LayerNorm", "RMSNorm"})
 """Modules of torch whose first two arguments are extents of their weights."""
 
@@ -73,6 +75,13 @@ def _made_of(tree: ast.Module) -> HostModule:
                 classes[node.name] = node
                 inner = (n for n in node.body if isinstance(n, ast.FunctionDef))
                 functions.update((f"{node.name}.{n.name}", n) for n in inner)
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(
+                    func=ast.Attribute(attr=imports_it), args=[ast.Constant(value=str() as dotted), *_]
+                ),
+            ) if imports_it in _IMPORTS and dotted:
+                imports[name] = (dotted, "")
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
