@@ -1,7 +1,5 @@
 """A contained process of Python that is asked in lines of JSON and answers in such lines, which may say anything."""
 
-from __future__ import annotations
-
 import json
 import select
 import subprocess
@@ -13,6 +11,7 @@ from typing import Any
 from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import start_contained
 from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.group import STEP_SECONDS, Watch, kill_group
 from kernel_gate.sandbox.containment import Containment
 
@@ -21,7 +20,7 @@ class ChildError(Exception):
     """No answer, or none that can be read; the message says so of the process by its name."""
 
 
-class ContainedChild:
+class ContainedChild(Closing):
     """A running process. A context manager: the process ends with it. `called` is its name in messages."""
 
     def __init__(
@@ -55,12 +54,6 @@ class ContainedChild:
     def runs(self) -> bool:
         """Whether its process is there."""
         return self._process.poll() is None
-
-    def __enter__(self) -> ContainedChild:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End it."""

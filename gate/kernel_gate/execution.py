@@ -1,13 +1,10 @@
 """One program on one shape: poisoned outputs, guarded buffers, inputs that must not change."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -35,6 +32,7 @@ from kernel_gate.launching import (
     BoundStructure,
     Dim3,
 )
+from kernel_gate.processes.closing import Closing
 from kernel_gate.program import FillStep, Program
 from kernel_gate.workload import Workload
 
@@ -53,7 +51,7 @@ class Run:
     result: LaunchResult
 
 
-class Execution:
+class Execution(Closing):
     """The buffers of one program on one shape. They stay at their addresses from launch to launch."""
 
     def __init__(
@@ -91,14 +89,6 @@ class Execution:
         itemsize = DTYPES[argument.dtype].itemsize
         count = math.prod(self._shapes[argument.name])
         return device.allocate(count * itemsize, argument.name, itemsize, self._offsets.get(argument.name, 0))
-
-    def __enter__(self) -> Execution:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give its own buffers back."""

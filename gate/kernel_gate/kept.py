@@ -1,16 +1,15 @@
 """What one process keeps from one run to the next, so that the next one starts warm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kernel_gate.devices.opening import OpenDevices
 from kernel_gate.oracle import KeptOracle
+from kernel_gate.processes.closing import Closing
 from kernel_gate.sanitizer.tool import TOOLS, SpareTools
 from kernel_gate.worker import Worker
 
 
-class Kept:
+class Kept(Closing):
     """An open GPU, sanitizer tools and an oracle that wait for work. A context manager."""
 
     def __init__(self, *, more_follow: bool = False) -> None:
@@ -22,10 +21,7 @@ class Kept:
         self.more_follow = more_follow
         """Whether another run is to be expected after this one."""
 
-    def __enter__(self) -> Kept:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self.watcher.close()
         self.oracles.close()
         self.spares.close()

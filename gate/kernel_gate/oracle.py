@@ -1,7 +1,5 @@
 """The oracle: a NumPy float64 function of the workload's author, run in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile
@@ -9,8 +7,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -23,6 +20,7 @@ from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.files.reading import MOST_TEXT
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.python import python_command
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import ContainmentError
@@ -47,7 +45,7 @@ class OracleError(Exception):
         self.code = code
 
 
-class OracleProcess:
+class OracleProcess(Closing):
     """A running oracle. A context manager: the process ends with it."""
 
     def __init__(
@@ -94,7 +92,7 @@ class OracleProcess:
         """Whether its process is there."""
         return self._child.runs
 
-    def __enter__(self) -> OracleProcess:
+    def __enter__(self) -> Self:
         self._child = ContainedChild(
             "the oracle",
             python_command("kernel_gate.oracle_child", str(self._path.resolve()), self._function),
@@ -106,9 +104,7 @@ class OracleProcess:
         )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._child.close()
 
     def expected(self, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -195,7 +191,7 @@ class KeptOracle:
         """End the process."""
         process, self._process = self._process, None
         if process is not None:
-            process.__exit__(None, None, None)
+            process.close()
 
 
 def _opened(path: Path, most: int) -> IO[bytes]:

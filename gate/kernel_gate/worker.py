@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from kernel_gate.conclusion import conclude
 from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.error import DeviceError
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.reasons import Reason
@@ -57,7 +58,7 @@ class _Event:
     text: str = ""
 
 
-class Worker:
+class Worker(Closing):
     """One process that judges one request after another. Not for several threads at once.
 
     `environment` is added to the process's own: `{"CUDA_VISIBLE_DEVICES": "1"}` gives it one GPU.
@@ -68,12 +69,6 @@ class Worker:
         self._child: Child | None = None
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._readers: list[threading.Thread] = []
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def process_id(self) -> int | None:

@@ -4,8 +4,6 @@ The gate calls it inside its compiler child; it is safe to call directly on code
 result codes are those of NVIDIA's NVRTC documentation (CUDA 13).
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterator, Sequence
@@ -20,6 +18,7 @@ from kernel_gate.build.standard import standard_of
 from kernel_gate.build.toolkit import HOW_TO_GET, exact_arch, find_nvrtc
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
+from kernel_gate.processes.closing import Closing
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 
@@ -80,7 +79,7 @@ def _strings(values: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
     return (ctypes.c_char_p * len(values))(*(value.encode() for value in values))
 
 
-class _Handle:
+class _Handle(Closing):
     """One `nvrtcProgram`, destroyed on exit."""
 
     def __init__(self, source: str, headers: dict[str, str]) -> None:
@@ -96,10 +95,7 @@ class _Handle:
             )
         )
 
-    def __enter__(self) -> _Handle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         _library().nvrtcDestroyProgram(ctypes.byref(self._value))
 
     def name(self, expression: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernel_gate.devices.base import Device, DeviceError
+from kernel_gate.processes.closing import Closing
 
 if TYPE_CHECKING:
     from kernel_gate.devices.emulated import EmulatedDevice
@@ -16,17 +17,11 @@ EMULATED_MULTIPROCESSORS = 4
 """What a wrapper that asks is told: few, so that grids which fill the device stay small."""
 
 
-class OpenDevices:
+class OpenDevices(Closing):
     """The devices of one process. A GPU is opened once and kept; an emulated one is made for each run."""
 
     def __init__(self) -> None:
         self._gpu: Device | None = None
-
-    def __enter__(self) -> OpenDevices:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def has_gpu(self) -> bool:

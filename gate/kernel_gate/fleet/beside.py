@@ -4,20 +4,18 @@ Learning from a step runs hundreds of small cases on the emulated device. A GPU'
 those, with the GPU idle and most of the processor too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Unpack
 
 from kernel_gate.fleet.places import Place, beside_gpus
-from kernel_gate.fleet.pool import LocalPool
+from kernel_gate.fleet.pool import LocalPool, Pool
+from kernel_gate.processes.closing import Closing
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.worker import Judging
 
 
-class GpusAndProcessor:
+class GpusAndProcessor(Closing, Pool):
     """A pool of GPU workers and one of emulated workers, each asked for what it is for. A context manager.
 
     A worker's process starts with its first request: whoever never asks for the emulated device has none.
@@ -27,14 +25,9 @@ class GpusAndProcessor:
         self._gpus = gpus
         self._emulated = LocalPool(beside_gpus(gpus.size) if places is None else places)
 
-    def __enter__(self) -> GpusAndProcessor:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         for pool in (self._gpus, self._emulated):
-            pool.__exit__(kind, value, trace)
+            pool.close()
 
     @property
     def size(self) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.places import gpu_places
+from kernel_gate.fleet.pool import Pool
 from kernel_gate.fleet.travelling import ClusterError, companions, judged
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -61,8 +62,8 @@ def judge_task(request: str, files: Mapping[str, bytes], timeout: float) -> str:
         return judged(plugin.gate, request, files, timeout).model_dump_json()
 
 
-class ClusterPool:
-    """Implements `kernel_gate.fleet.pool.Pool` on the workers of a Dask cluster."""
+class ClusterPool(Pool):
+    """A pool of the workers of a Dask cluster."""
 
     def __init__(self, client: Client, workers: int | None = None) -> None:
         """`workers` is how many there will be, when they are still to come."""
@@ -79,16 +80,6 @@ class ClusterPool:
     def size(self) -> int:
         """Workers of the cluster."""
         return max(1, self._workers or len(self._client.nthreads()))
-
-    @property
-    def emulated_size(self) -> int:
-        """Each worker judges on the emulated device too."""
-        return self.size
-
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """Nothing: a cluster does not tell."""
-        return {}
 
     def judge(
         self,

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -23,7 +23,9 @@ from pydantic import ValidationError
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.answering import Hello, Question, Reply
+from kernel_gate.fleet.pool import Pool
 from kernel_gate.fleet.travelling import ClusterError, companions, gate_fingerprint
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.group import kill_group
 from kernel_gate.processes.lines import Lines
 from kernel_gate.processes.python import start
@@ -88,8 +90,8 @@ class Host:
         return [ssh, *_OPTIONS, *port, "--", self.name, f"{shlex.quote(self.program)} judge"]
 
 
-class SshPool:
-    """Implements `kernel_gate.fleet.pool.Pool` with one machine, one verdict at a time. A context manager."""
+class SshPool(Closing, Pool):
+    """A pool of one machine, one verdict at a time. A context manager."""
 
     def __init__(self, address: str) -> None:
         self._host = Host.parse(address)
@@ -99,26 +101,10 @@ class SshPool:
         self._hears: threading.Thread | None = None
         self._turn = threading.Lock()
 
-    def __enter__(self) -> SshPool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @property
     def size(self) -> int:
         """One connection."""
         return 1
-
-    @property
-    def emulated_size(self) -> int:
-        """As `size`."""
-        return 1
-
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """Nothing: the other machine does not tell."""
-        return {}
 
     def judge(
         self,

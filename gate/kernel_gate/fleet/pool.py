@@ -1,15 +1,13 @@
 """Several workers behind one call: what ends one of them costs the verdict that it was at, no other."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Protocol, Unpack
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.places import Place
+from kernel_gate.processes.closing import Closing
 from kernel_gate.request import GateRequest
 from kernel_gate.threads import FOR_ORACLES, share_of_cores
 from kernel_gate.verdict import Verdict
@@ -26,16 +24,20 @@ class Pool(Protocol):
     @property
     def emulated_size(self) -> int:
         """How many of them for the emulated device."""
+        return self.size
 
     @property
     def seconds(self) -> Mapping[str, float]:
-        """What verdicts have taken of each kind of device, `gpu` and `emulated`, added up over workers."""
+        """What verdicts have taken of each kind of device, `gpu` and `emulated`, added up over workers; nothing where a
+        pool does not tell.
+        """
+        return {}
 
     def judge(self, request: GateRequest, **how: Unpack[Judging]) -> Verdict:
         """As `Worker.judge`, by the next worker that is free."""
 
 
-class LocalPool:
+class LocalPool(Closing, Pool):
     """Workers on the devices of this machine, one a place. A context manager."""
 
     def __init__(self, places: Sequence[Place]) -> None:
@@ -47,12 +49,7 @@ class LocalPool:
         self._missing: DeviceError | None = None
         self._change = threading.Condition()
 
-    def __enter__(self) -> LocalPool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         for worker in self._idle:
             worker.close()
 
@@ -60,11 +57,6 @@ class LocalPool:
     def size(self) -> int:
         """Places that still have their device."""
         return max(1, self._open)
-
-    @property
-    def emulated_size(self) -> int:
-        """Each place judges on the emulated device too."""
-        return self.size
 
     @property
     def seconds(self) -> Mapping[str, float]:

@@ -6,8 +6,6 @@ has said nothing watches one recording after the other: most of a tool's time is
 after the other. One that has said something is ended, and its records are read; they are of its last recording alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
@@ -22,6 +20,7 @@ from typing import Any
 
 from kernel_gate.build.toolkit import toolkit_roots
 from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.group import kill_group
 from kernel_gate.processes.python import python_command
 from kernel_gate.processes.python import start as start_process
@@ -193,7 +192,7 @@ def start(one: str) -> Running:
     return Running(one, process, folder, time.monotonic())
 
 
-class SpareTools:
+class SpareTools(Closing):
     """Tools that have their context before there is anything to watch: most of their time goes there.
 
     A context manager.
@@ -201,12 +200,6 @@ class SpareTools:
 
     def __init__(self) -> None:
         self._waiting: dict[str, Running] = {}
-
-    def __enter__(self) -> SpareTools:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End those that wait."""

@@ -7,8 +7,6 @@ the programs compare with. Where buffers lie is varied on a shape of each path, 
 not be the usual one.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +21,7 @@ from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, has_few_digits
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
+from kernel_gate.processes.closing import Closing
 from kernel_gate.shapes import elements, is_valid, named_shapes, ragged_beyond, typical_shape
 from kernel_gate.stages.critical import critical_cases
 from kernel_gate.stages.float_indices import float_index_cases
@@ -55,7 +54,7 @@ _PAIRED = (1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 64, 65, 100, 128)
 
 
 @dataclass(slots=True)
-class Paths:
+class Paths(Closing):
     """What both programs decide by, asked on shapes. A context manager."""
 
     baseline: Built
@@ -81,10 +80,7 @@ class Paths:
         built = (replace(one, build=None) for one in (self.baseline, self.candidate))
         self._loaded = [LoadedProgram(self._device, one, self.workload) for one in built]
 
-    def __enter__(self) -> Paths:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._owners.close()
         self._device.close()
 

@@ -7,13 +7,10 @@ the device: the candidate's first outputs are compared with the baseline's eleme
 first ones bit by bit, and element by element again only where a bit differs.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -27,6 +24,7 @@ from kernel_gate.devices.timed import TimedDevice, TimedKernel
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.execution import Execution
 from kernel_gate.inputs import perturbed
+from kernel_gate.processes.closing import Closing
 from kernel_gate.reasons import FAULT_REASONS
 from kernel_gate.stages.depth import Depths
 from kernel_gate.stages.held_bytes import HeldBytes
@@ -50,7 +48,7 @@ _LEAST_LIMIT, _TIMES_ONE_LAUNCH = 2.0, 50
 """Seconds that any timed launch may take, and how many times what one took before: clocks and caches vary less."""
 
 
-class TimedPrograms:
+class TimedPrograms(Closing):
     """The programs, their buffers, and what was seen of the timed launches' outputs."""
 
     def __init__(
@@ -100,12 +98,7 @@ class TimedPrograms:
             self._stack.close()
             raise
 
-    def __enter__(self) -> TimedPrograms:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._stack.close()
 
     def _load(self) -> None:

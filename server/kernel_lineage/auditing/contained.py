@@ -1,7 +1,5 @@
 """A module in its contained process: what it computes, with its launches run here."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import decided
 from kernel_gate.contained_child import ChildError, ContainedChild
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.python import python_command
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_lineage.auditing.messages import decoded, encoded
@@ -27,7 +26,7 @@ Host = Callable[[str, str, Sequence[Any]], Any]
 """Runs a host function: the extension's source, the function's name, its arguments."""
 
 
-class ContainedModule:
+class ContainedModule(Closing):
     """A module that runs contained. A context manager: its process ends with it.
 
     With `exact` floats stay in float64; a tensor has at most `most` elements; `seconds` bound all that it does,
@@ -57,10 +56,7 @@ class ContainedModule:
             answer_bytes=_ANSWER_BYTES,
         )
 
-    def __enter__(self) -> ContainedModule:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
+    def close(self) -> None:
         self._child.close()
 
     def read(self, text: str, sizes: Mapping[str, int], numbers: Mapping[int, int]) -> None:

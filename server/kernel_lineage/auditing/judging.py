@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.dtypes import DTYPES
+from kernel_gate.processes.closing import Closing
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.standing import Standing
 from kernel_lineage.auditing.child import MAKERS
@@ -186,7 +187,7 @@ def _are_same(before: Tensor, now: Any) -> bool:
     return isinstance(now, Tensor) and np.array_equal(before.values, now.values, equal_nan=True)
 
 
-class _Modules:
+class _Modules(Closing):
     """Both modules, each in a process of its own, and their models with the same parameters."""
 
     def __init__(self, submission: Submission, emulation: Emulation, seconds: float, scale: _Scale) -> None:
@@ -207,12 +208,9 @@ class _Modules:
         self._makes_inputs = self._old if has_inputs else self._new
         self._inputs_text = self._reference if has_inputs else self._text
 
-    def __enter__(self) -> _Modules:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._old.__exit__()
-        self._new.__exit__()
+    def close(self) -> None:
+        self._old.close()
+        self._new.close()
 
     def build(self, halvings: int) -> dict[str, tuple[int, int]]:
         """Build both models with their sizes halved so often; what each size was and is.

@@ -3,17 +3,15 @@
 Every row carries a checksum. Everything is text or JSON: nothing read from a cache is ever executed.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import kernel_lineage
+from kernel_gate.processes.closing import Closing
 from kernel_lineage.cache_file import CacheConnection, DamagedRow, is_damage, open_cache_file, set_aside
 
 SCHEMA = 3
@@ -28,7 +26,7 @@ _TABLES = {
 }
 
 
-class Cache:
+class Cache(Closing):
     """An open cache. Use it as a context manager; every `put_*` is one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, fingerprint: str, messages: list[str]):
@@ -37,12 +35,7 @@ class Cache:
         self.messages = messages
         """What the user should know: the cache was set aside, or is not kept."""
 
-    def __enter__(self) -> Cache:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._db.close()
 
     def files(self, blobs: Iterable[str]) -> Iterator[tuple[str, Any]]:

@@ -3,13 +3,12 @@
 What is missing, corrupt or too large is counted and passed over; nothing is ever fetched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
 from git import GitCommandError
 
+from kernel_gate.processes.closing import Closing
 from kernel_lineage.history.git import Repository
 
 MAX_BLOB_BYTES = 4 * 1024 * 1024
@@ -31,7 +30,7 @@ def missing_objects(repository: Repository) -> frozenset[str]:
     return frozenset(line[1:].decode() for line in out.splitlines() if line.startswith(b"?"))
 
 
-class BlobReader:
+class BlobReader(Closing):
     """A persistent `git cat-file --batch`. Close it, or use it as a context manager."""
 
     def __init__(self, repository: Repository, skipped: dict[str, int]):
@@ -39,12 +38,6 @@ class BlobReader:
         self._skipped = skipped
         self._process: Any = None
         self._missing = missing_objects(repository) if repository.partial else frozenset()
-
-    def __enter__(self) -> BlobReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the git process, if one runs."""

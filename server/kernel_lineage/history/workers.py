@@ -4,15 +4,13 @@ They are started anew, not forked: the caller may have threads. A task that kill
 the others are not affected.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from types import TracebackType
 
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_lineage.history.facts import FACTS, Facts, Task
@@ -22,7 +20,7 @@ _IN_PROCESS_AT_MOST = 40
 """So few tasks cost less than starting a process."""
 
 
-class Workers:
+class Workers(Closing):
     """Takes tasks at any time and gives their facts in the end. Use it as a context manager."""
 
     def __init__(self, jobs: int | None):
@@ -35,10 +33,7 @@ class Workers:
         self._spare: list[Child] = []
         self._closing = False
 
-    def __enter__(self) -> Workers:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    def close(self) -> None:
         self._closing = True
         for process in list(self._processes):
             process.kill()

@@ -15,10 +15,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from types import TracebackType
 
 from kernel_gate.devices.error import DeviceError
 from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.processes.closing import Closing
 from kernel_gate.processes.loading import loading
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
@@ -39,7 +39,7 @@ class LostWorkError(Exception):
     """A task without a result: its process died, was ended, or raised something; the message says which."""
 
 
-class Processes:
+class Processes(Closing):
     """Processes for tasks, each started when no other is idle. A context manager, safe for several threads."""
 
     def __init__(self) -> None:
@@ -50,14 +50,6 @@ class Processes:
         self._folder = TemporaryFolder("apart")
         self.folder = Path(self._folder.name)
         """For what they leave to each other; removed with what they leave else."""
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all processes, whatever they are at, with all that they started and left on the disk."""

@@ -1,12 +1,10 @@
 """Verdicts and unfinished runs of the gate in a repository's cache file. Deleting it loses time, never knowledge."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
+from kernel_gate.processes.closing import Closing
 from kernel_gate.request import GateRequest
 from kernel_gate.reuse import OnStage, judge_once
 from kernel_gate.verdict import Stage, Verdict
@@ -20,7 +18,7 @@ _KEPT_VERDICTS = 500
 _KEPT_STAGES = 200
 
 
-class VerdictCache:
+class VerdictCache(Closing):
     """Implements `kernel_gate.reuse.VerdictStore`. Use it as a context manager."""
 
     def __init__(self, db: sqlite3.Connection, secret: bytes) -> None:
@@ -28,12 +26,7 @@ class VerdictCache:
         self._verdicts = SignedRows(db, secret, "gate_verdicts", _KEPT_VERDICTS)
         self._stages = SignedRows(db, secret, "gate_stages", _KEPT_STAGES)
 
-    def __enter__(self) -> VerdictCache:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._db.close()
 
     @property
