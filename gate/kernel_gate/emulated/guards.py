@@ -73,9 +73,6 @@ class Decided(NamedTuple):
 class Guard:
     """One predicate that decides what runs."""
 
-    number: int
-    """The number of the instruction that it decides over."""
-    line: int | None
     read: Read
     uniform: bool
     """Whether it is the same for all threads of the grid."""
@@ -112,7 +109,7 @@ class Guards:
             except Unsupported:
                 continue
             needed |= sliced.keys()
-            self.guards.append(Guard(number, instruction.line, read, uniform))
+            self.guards.append(Guard(read, uniform))
         steps = dict(_steps(kernel))
         self._steps = [steps[n] for n in sorted(needed) if n in steps]
 
@@ -128,8 +125,7 @@ class Guards:
         reads, needed = self._read(number, chosen, definitions, 1)
         if reads is not None:
             one, other = reads
-            line = self._kernel.flat.body[number].line
-            self.guards.append(Guard(number, line, lambda wave: one(wave) < other(wave), True))
+            self.guards.append(Guard(lambda wave: one(wave) < other(wave), True))
         return needed
 
     def _read(

@@ -80,8 +80,6 @@ def feeding(built: Built, element: Element, otherwise: Storing | None = None) ->
     `otherwise`: the block to look at when nothing is stored there, such as the one in which a program of the same
     launch stores it; None: the one that stores what lies nearest.
     """
-    from kernel_gate.emulated.slicing.walk import lines_of
-
     device = open_quiet(_SECONDS)
     try:
         loaded = LoadedProgram(device, built, element.workload)
@@ -94,7 +92,7 @@ def feeding(built: Built, element: Element, otherwise: Storing | None = None) ->
             history = _history(device, execution, element, storing, value)
             if history is None:
                 return Feeding(writer, storing, ())
-            return Feeding(writer, storing, lines_of(history.fed()), history)
+            return Feeding(writer, storing, history.lines(), history)
     except (LaunchError, DeviceError):
         return Feeding(None, None, ())
     finally:
@@ -107,7 +105,7 @@ def feeding_of_fault(built: Built, workload: Workload, case: Case) -> tuple[str,
     What fed the address and the values of the access at fault, nearest first; no lines where nothing ends the launch.
     """
     from kernel_gate.devices.emulated import Recording
-    from kernel_gate.emulated.slicing.walk import fed_last, lines_of
+    from kernel_gate.emulated.slicing.walk import fed_last
 
     device = open_quiet(_SECONDS)
     try:
@@ -124,7 +122,7 @@ def feeding_of_fault(built: Built, workload: Workload, case: Case) -> tuple[str,
             if recording.trace is None or recording.kernel is None or not recording.trace.events:
                 return kind, ()
             thread = recording.trace.places.index((place[0], place[1]))
-            return kind, lines_of(fed_last(recording.trace, recording.kernel, thread))
+            return kind, fed_last(recording.trace, recording.kernel, thread)
     except (LaunchError, DeviceError):
         return "", ()
     finally:

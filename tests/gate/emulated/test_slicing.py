@@ -5,7 +5,7 @@ import pytest
 
 from gate.emulated.cuda_source import image
 from kernel_gate.devices.emulated import EmulatedDevice, Recording
-from kernel_gate.emulated.slicing.walk import each_once, lines_of, taken
+from kernel_gate.emulated.slicing.walk import lines_of, taken
 
 KERNELS = {
     "data, not what other elements need": """
@@ -103,7 +103,7 @@ def fed(source: str, element: int) -> set[int]:
     assert recording.trace is not None and recording.kernel is not None
     trace, kernel = recording.trace, recording.kernel
     steps = taken(trace, kernel, out.segment.number, 4 * element, 4 * element + 4)
-    return set(lines_of(each_once(trace, kernel, steps)))
+    return set(lines_of(trace, kernel, steps))
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -25,9 +25,7 @@ class _Atomic:
     """One execution of `atom` or `red` by the active threads."""
 
     plan: _Plan
-    wave: Wave
     threads: Index
-    values: list[list[Array]]
     payloads: list[list[Payload]]
     keys: list[Keys | None]
     raw: list[Array]
@@ -168,4 +166,4 @@ def _begin(plan: _Plan, wave: Wave) -> _Atomic:
     ]
     keys = [plan.shadows.get(wave, source.operand, plan.kind.size) for source in plan.sources]
     raw = [wave.spread(source.read(wave)) for source in plan.sources]
-    return _Atomic(plan, wave, wave.index, values, payloads, keys, raw)
+    return _Atomic(plan, wave.index, payloads, keys, raw)

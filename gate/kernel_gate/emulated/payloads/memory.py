@@ -50,10 +50,6 @@ class PayloadMemory:
             first = (segment.offset + start) // self.granule
             held[:, first : -(-(segment.offset + stop) // self.granule)] = UNTAGGED
 
-    def clear(self) -> None:
-        """Forget all payloads; what was noted of the program stays."""
-        self.stored.clear()
-
 
 class Levels(Coding):
     """Payloads in the place of tags: one number for each level."""

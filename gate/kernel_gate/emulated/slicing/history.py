@@ -10,7 +10,7 @@ import numpy as np
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.slicing.operands import Effect, effect_of
 from kernel_gate.emulated.slicing.trace import Event, Flags, Trace
-from kernel_gate.emulated.slicing.walk import Fed, Rightness, Taken, each_once, taken
+from kernel_gate.emulated.slicing.walk import Rightness, Taken, lines_of, taken
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Index
 
@@ -34,9 +34,9 @@ class History:
         """What fed the element, the last first; the walk ends at results that are known to be right."""
         return taken(self.trace, self.kernel, self.segment, self.start, self.stop, right)
 
-    def fed(self) -> list[Fed]:
-        """The instructions that fed the element, nearest first, each once."""
-        return each_once(self.trace, self.kernel, self.taken())
+    def lines(self) -> tuple[int, ...]:
+        """The lines that fed the element, nearest first, each once."""
+        return lines_of(self.trace, self.kernel, self.taken())
 
     def event(self, step: Taken) -> Event:
         """The execution of a step."""

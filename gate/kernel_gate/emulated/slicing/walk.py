@@ -25,17 +25,6 @@ _NONE: Index = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Fed:
-    """An instruction that fed the element, the last time that it did."""
-
-    event: int
-    """Its place in the trace."""
-    number: int
-    """The instruction's number in the flat body."""
-    line: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Taken:
     """One execution that fed the element, and by which threads."""
 
@@ -64,27 +53,20 @@ def taken(
     return walk.back(trace.events)
 
 
-def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> list[Fed]:
-    """The same of the last instruction of a trace, as one thread ran it: of what it failed at."""
+def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> tuple[int, ...]:
+    """The lines that fed the last instruction of a trace, as one thread ran it: of what it failed at, nearest first."""
     *before, last = trace.events
     walk = Walk.over(trace, kernel)
     walk.look_for(last, np.array([thread]))
     line = kernel.flat.body[last.number].line
-    return [Fed(len(before), last.number, line), *each_once(trace, kernel, walk.back(before))]
+    nearest = () if line is None else (line,)
+    return tuple(dict.fromkeys([*nearest, *lines_of(trace, kernel, walk.back(before))]))
 
 
-def each_once(trace: Trace, kernel: DecodedKernel, steps: Iterable[Taken]) -> list[Fed]:
-    """The instructions of these executions, the first of each."""
-    once: dict[int, Fed] = {}
-    for step in steps:
-        number = trace.events[step.event].number
-        once.setdefault(number, Fed(step.event, number, kernel.flat.body[number].line))
-    return list(once.values())
-
-
-def lines_of(fed: Sequence[Fed]) -> tuple[int, ...]:
-    """Their lines, nearest first, each once."""
-    return tuple(dict.fromkeys(f.line for f in fed if f.line is not None))
+def lines_of(trace: Trace, kernel: DecodedKernel, steps: Iterable[Taken]) -> tuple[int, ...]:
+    """The lines of what these executions ran, in their order, each once."""
+    lines = (kernel.flat.body[trace.events[step.event].number].line for step in steps)
+    return tuple(dict.fromkeys(line for line in lines if line is not None))
 
 
 @dataclass(slots=True)
