@@ -94,10 +94,6 @@ class Event:
     kind: str
     """`barrier`, `exchange`, `vote`, `copy`, `matrix`, `asm` or `call`."""
     name: str
-    line: int
-    path: tuple[Term, ...]
-    loops: tuple[str, ...] = ()
-    at: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

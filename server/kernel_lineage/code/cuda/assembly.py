@@ -17,7 +17,7 @@ def assembled(at: Evaluates, node: Node) -> Value:
     """Inline assembly: what it gives is not known, but for the special registers; its addresses are unknown."""
     text = text_of(node.child_by_field_name("assembly_code") or node)
     name = text.strip('"').split(None, 1)[0] if text.strip('"').split() else "asm"
-    at.scope.event(node, "asm", name)
+    at.scope.event("asm", name)
     rank, _ = linear_thread(at.scope.setting.launch.block)
     for operand in _operands(node, "gnu_asm_input_operand"):
         value = at.value(operand)

@@ -160,7 +160,7 @@ class Calls:
             if held is not None:
                 return Opaque()
         values = [at.value(argument) for argument in arguments]
-        _noted(at, node, name)
+        _noted(at, name)
         if isinstance(receiver, Symbol):
             numbers = [as_integer(at, value) for value in values]
             listed = ", ".join(str(n.term) if n is not None else "…" for n in numbers)
@@ -171,16 +171,16 @@ class Calls:
         return Opaque(f"`{shown(node)}` on line {at.scope.line(node)}")
 
 
-def _noted(at: Expressions, node: Node, name: str) -> None:
+def _noted(at: Expressions, name: str) -> None:
     """Remember a barrier, an exchange or a vote."""
     for kind, pattern in (("barrier", _BARRIERS), ("exchange", _EXCHANGES), ("vote", _VOTES)):
         if pattern.fullmatch(name):
-            at.scope.event(node, kind, name)
+            at.scope.event(kind, name)
             return
 
 
 def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments: list[Node]) -> Value:
-    _noted(at, node, name)
+    _noted(at, name)
     if name in _LOADS | _STORES and arguments:
         place = at.value(arguments[0])
         for argument in arguments[1:]:
@@ -200,7 +200,7 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
         place = at.value(arguments[_TILES[name]])
         for argument in arguments[2:]:
             at.value(argument)
-        at.scope.event(node, "matrix", name)
+        at.scope.event("matrix", name)
         if isinstance(place, Pointer):
             at.scope.access(node, place, reads=name.startswith("load"), writes=name.startswith("store"),
                             via=name, why="a warp's threads share a tile as the hardware does")  # fmt: skip
@@ -270,7 +270,7 @@ def _atomic(at: Expressions, node: Node, name: str, arguments: list[Node]) -> Va
 def _copied(at: Expressions, node: Node, name: str, arguments: list[Node]) -> Value:
     """`memcpy(to, from, n)` and the asynchronous ones, of a number of bytes for each thread or for a group."""
     values = [at.value(argument) for argument in arguments]
-    at.scope.event(node, "copy", name)
+    at.scope.event("copy", name)
     grouped = isinstance(values[0], Group)
     to, source, *rest = values[1:] if grouped else values
     count = as_integer(at, rest[0]) if rest else None

@@ -117,9 +117,9 @@ class Scope(Path[Value]):
                 value.root, value.space, value.offset, element.nbytes, element.name or element.dtype
             )
 
-    def event(self, node: Node, kind: str, name: str) -> None:
+    def event(self, kind: str, name: str) -> None:
         """Note a barrier, an exchange, a copy or a call."""
-        self.model.events.append(Event(kind, name, self.line(node), self.path, self.loops, self.at(node)))
+        self.model.events.append(Event(kind, name))
 
     def problem(self, node: Node, what: str) -> None:
         """Note a construct in which accesses may hide."""

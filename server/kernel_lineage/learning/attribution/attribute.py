@@ -49,7 +49,6 @@ class Part:
 class Attribution:
     """What a step consists of."""
 
-    transition: str
     parts: tuple[Part, ...]
     """Those of which something is to be seen, in an order in which every state is right; empty when the step could not
     be split."""
@@ -135,7 +134,7 @@ def attribute(
     try:
         edits = edits_between(step.before, step.after)
     except UnsplittableError as error:
-        return Attribution(step.transition, (), str(error))
+        return Attribution((), str(error))
     tried = _Trials(step, edits, judge, device, trials, time.monotonic() + seconds, whole)
     chosen = _with_their_users(list(parts(edits.all, edits.with_needs, tried.works, edits.idle)), tried)
     pieces = _with_launch_mechanisms(
@@ -146,7 +145,6 @@ def attribute(
         telling.append(len(pieces) - 1)  # the rest that was not split, whatever it shows
     pieces, chosen = [pieces[k] for k in telling], [chosen[k] for k in telling]
     return Attribution(
-        step.transition,
         tuple(pieces),
         f"not split further: {len(tried.states)} states were tried" if tried.exhausted else "",
         len(tried.states),

@@ -33,7 +33,6 @@ class Adopted:
     """What became of one learned skill."""
 
     skill: str
-    folder: Path
     confirmed: tuple[str, ...]
     """Conditions of the library's card that were taught again."""
     added: tuple[str, ...]
@@ -65,7 +64,7 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
     added = tuple(c.expr for c in together.conditions if c.expr not in exprs)
     new_evidence = [e for e in learned.evidence if _tells(e) and e not in own.evidence]
     if not added and not new_evidence and together.conditions == own.conditions:
-        return Adopted(own.id, library / own.id, (), (), 0, (0, 0))
+        return Adopted(own.id, (), (), 0, (0, 0))
     skill = own.model_copy(
         update={
             "conditions": together.conditions,
@@ -77,11 +76,10 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
     )
     cases = cases_of(own)
     cases |= _refusing(learned, own, [c.expr for c in skill.conditions], cases)
-    folder = publish(Proposal(skill, cases, (), together.confirmed), library)
+    publish(Proposal(skill, cases, (), together.confirmed), library)
     uses = [e for e in new_evidence if e.held_out]
     return Adopted(
         skill=skill.id,
-        folder=folder,
         confirmed=together.confirmed,
         added=added,
         evidence=len(new_evidence),

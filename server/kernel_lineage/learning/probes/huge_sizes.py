@@ -37,7 +37,6 @@ _TRIES = 400
 class State:
     """One state of a step, as what can be asked of it."""
 
-    program: Program
     workload: Workload
     questions: Questions
 
@@ -112,7 +111,7 @@ def state_of(program: Program, workload: Workload) -> State:
     kernel = kernel_of(program, program.entry, Path(program.name))
     setting = setting_of(kernel, workload, program)
     lines = line_map(program.source) if program.language == "cuda" else {}
-    return State(program, workload, Questions(read_model(kernel, setting, lines), setting))
+    return State(workload, Questions(read_model(kernel, setting, lines), setting))
 
 
 def drawn(

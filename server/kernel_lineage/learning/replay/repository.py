@@ -74,9 +74,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRepository:
-    """A repository's history, and what replaying it gave."""
+    """What replaying a repository's history gave."""
 
-    mined: Mined
     replayed: tuple[Replayed, ...]
     document: ReplayDocument
 
@@ -147,7 +146,7 @@ def replay_repository(
         device_seconds=pool.seconds,
         messages=messages,
     )
-    return ReplayedRepository(mined, tuple(replayed), document)
+    return ReplayedRepository(tuple(replayed), document)
 
 
 def _bench(
