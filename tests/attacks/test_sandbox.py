@@ -18,6 +18,7 @@ import pytest
 
 import kernel_gate
 from attacks import attempts
+from attacks.system_calls import REFUSED, table
 from kernel_gate.build.contained_run import run_contained
 from kernel_gate.sandbox import calls, seccomp
 from kernel_gate.sandbox.containment import Containment, ContainmentError, offered
@@ -183,7 +184,7 @@ HEADERS = {
 
 def _decided() -> list[str]:
     named = [c.name for groups in (calls.ALLOWED, calls.MISSING) for c in calls.calls(groups)]
-    return [*named, *" ".join(calls.REFUSED.values()).split()]
+    return [*named, *" ".join(REFUSED.values()).split()]
 
 
 def test_every_system_call_is_decided_once():
@@ -256,7 +257,7 @@ def test_signals_are_refused_where_nothing_keeps_them_inside():
 
 
 def test_the_committed_table_is_that_of_the_filter():
-    assert calls.table() in (HERE / "README.md").read_text("utf-8")
+    assert table() in (HERE / "README.md").read_text("utf-8")
 
 
 NOTHING = Containment(landlock=0, seccomp=False)
