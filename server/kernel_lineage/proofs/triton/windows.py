@@ -67,20 +67,14 @@ def _described(called: Called) -> Value:
     return access(called.at, called.node, window, {})
 
 
-def _load(called: Called) -> Value:
+def _plain(called: Called) -> Value:
+    """`tl.load(…)` and `tl.store(…)`, of pointers and of windows."""
     place = called.argument(0, "pointer")
     if isinstance(place, BlockPointer) and place.descriptor:
         return _described(called)
-    arguments = called.arguments(("pointer", "mask", "other", "boundary_check"))
-    return load(called.at, called.node, place if place is not None else Other(), arguments)
-
-
-def _store(called: Called) -> Value:
-    place = called.argument(0, "pointer")
-    if isinstance(place, BlockPointer) and place.descriptor:
-        return _described(called)
-    arguments = called.arguments(("pointer", "value", "mask", "boundary_check"))
-    return store(called.at, called.node, place if place is not None else Other(), arguments)
+    access, names = (store, ("value", "mask")) if called.name == "store" else (load, ("mask", "other"))
+    arguments = called.arguments(("pointer", *names, "boundary_check"))
+    return access(called.at, called.node, place if place is not None else Other(), arguments)
 
 
 FUNCTIONS: dict[str, Callable[[Called], Value]] = {
@@ -88,8 +82,8 @@ FUNCTIONS: dict[str, Callable[[Called], Value]] = {
     "make_tensor_descriptor": _make_window,
     "_experimental_make_tensor_descriptor": _make_window,
     "advance": _advance,
-    "load": _load,
-    "store": _store,
+    "load": _plain,
+    "store": _plain,
     "load_tensor_descriptor": _described,
     "store_tensor_descriptor": _described,
 }

@@ -78,11 +78,21 @@ def extent_changed(
     return Edit(written.span, change(_term(written.text)))
 
 
-def written_at_launch(kernel: Kernel, launch: Launch, grid: str, block: str) -> list[Edit]:
-    """Edits that write a grid and a block between `<<<` and `>>>`, where a `dim3` stood that other code uses as well.
+def laid_along_x(kernel: Kernel, launch: Launch, grid: str, block: str) -> list[Edit]:
+    """Edits by which all blocks and threads of a launch lie along x: extents where they are written, or else both
+    between `<<<` and `>>>`, as where a `dim3` stood that other code uses as well.
 
     Refused for a launch that is not written so.
     """
+    edits = [
+        extent_changed(kernel, launch, "grid", 0, lambda _: grid),
+        extent_changed(kernel, launch, "grid", 1, lambda _: "1"),
+        extent_changed(kernel, launch, "block", 0, lambda _: block),
+        extent_changed(kernel, launch, "block", 1, lambda _: "1"),
+    ]
+    made = [edit for edit in edits if edit is not None]
+    if len(made) == len(edits):
+        return made
     try:
         places = configuration(kernel, launch)[:2]
     except LaunchError:

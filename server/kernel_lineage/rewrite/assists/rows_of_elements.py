@@ -31,9 +31,8 @@ from kernel_lineage.kernels.words import WORD, short
 from kernel_lineage.rewrite.assists.blocks_at_launch import (
     block_extents,
     change_blocks,
-    extent_changed,
+    laid_along_x,
     launches_of,
-    written_at_launch,
 )
 from kernel_lineage.rewrite.assists.element_rows import (
     COLUMN,
@@ -277,11 +276,4 @@ def _launched(kernel: Kernel, launch: Launch, elements: ElementRows) -> list[Edi
     blocks = f"({rows} + {threads - 1}) / {threads}"
     if "y" not in elements.heads:
         return [change_blocks(kernel, launch, lambda _: blocks)]
-    edits = [
-        extent_changed(kernel, launch, "grid", 0, lambda _: blocks),
-        extent_changed(kernel, launch, "grid", 1, lambda _: "1"),
-        extent_changed(kernel, launch, "block", 0, lambda _: str(threads)),
-        extent_changed(kernel, launch, "block", 1, lambda _: "1"),
-    ]
-    made = [edit for edit in edits if edit is not None]
-    return made if len(made) == len(edits) else written_at_launch(kernel, launch, blocks, str(threads))
+    return laid_along_x(kernel, launch, blocks, str(threads))

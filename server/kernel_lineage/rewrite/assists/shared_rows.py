@@ -17,8 +17,8 @@ from kernel_lineage.rewrite.assists.blocks_at_launch import (
     block_extents,
     change_blocks,
     extent_changed,
+    laid_along_x,
     launches_of,
-    written_at_launch,
 )
 from kernel_lineage.rewrite.assists.counting_loops import counter_type
 from kernel_lineage.rewrite.assists.element_work import ElementWork
@@ -276,14 +276,7 @@ def _turned(kernel: Kernel, launch: Launch, sharers: Sharers, threads: int | Non
     _, blocks, *_ = (*launch.grid, "1", "1")
     enough = threads if "__launch_bounds__" in kernel.text else max(threads, sharers.threads)
     grid = f"({blocks}) * {sharers.blocks(launch, 'y')}"
-    edits = [
-        extent_changed(kernel, launch, "grid", 0, lambda _: grid),
-        extent_changed(kernel, launch, "grid", 1, lambda _: "1"),
-        extent_changed(kernel, launch, "block", 0, lambda _: str(enough)),
-        extent_changed(kernel, launch, "block", 1, lambda _: "1"),
-    ]
-    made = [edit for edit in edits if edit is not None]
-    return made if len(made) == len(edits) else written_at_launch(kernel, launch, grid, str(enough))
+    return laid_along_x(kernel, launch, grid, str(enough))
 
 
 def _is_in_dim3(kernel: Kernel, edit: Edit) -> bool:
