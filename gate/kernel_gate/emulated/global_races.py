@@ -11,11 +11,8 @@ this launch has written, a barrier between them or not (PTX ISA, `ld.global.nc`)
 stands there are benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +23,8 @@ from kernel_gate.emulated.addresses import SEGMENT_BITS, Segment
 from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.released import Released
+from kernel_gate.emulated.wave import Index, Wave
 from kernel_gate.program import WARP
-
-if TYPE_CHECKING:
-    from kernel_gate.emulated.wave import Index, Wave
 
 Flags = npt.NDArray[np.bool_]
 _THREAD_BITS = 34

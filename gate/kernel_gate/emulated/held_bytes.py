@@ -1,19 +1,14 @@
 """Shared memory that asynchronous operations read or write until something waits for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.base import Place
 from kernel_gate.emulated.ptx.model import Instruction
-
-if TYPE_CHECKING:
-    from kernel_gate.emulated.wave import Index, Wave
+from kernel_gate.emulated.wave import Index, Wave
 
 _UNIT = 16
 """Bytes that are held together."""

@@ -9,15 +9,12 @@ blocks and places are too many for such tables, one clock stands for all blocks:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.emulated.wave import Wave
 from kernel_gate.program import WARP
-
-if TYPE_CHECKING:
-    from kernel_gate.emulated.wave import Wave
 
 Index = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -1,10 +1,7 @@
 """Shared memory of the blocks of a wave, with what was written and who raced."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +11,8 @@ from kernel_gate.emulated.layout import POISON, Layout, SharedVariable
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.types import Array
+from kernel_gate.emulated.wave import Index, Wave
 from kernel_gate.shared_arrays import Arrays, indices
-
-if TYPE_CHECKING:
-    from kernel_gate.emulated.wave import Index, Wave
 
 _STRIDE = 1024
 """Blocks lie a multiple of this apart: the longest pattern of a swizzle."""

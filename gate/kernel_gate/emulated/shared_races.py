@@ -13,10 +13,7 @@ that the earlier one's warp arrived at. Of two
 threads of one warp such kernels are only asked whether a read follows a write.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +24,7 @@ from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.held_bytes import HeldBytes
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.types import TYPES
-
-if TYPE_CHECKING:
-    from kernel_gate.emulated.wave import Index, Wave
+from kernel_gate.emulated.wave import Index, Wave
 
 _THREAD_BITS = 12
 _ATOMIC = 1 << (_THREAD_BITS - 1)

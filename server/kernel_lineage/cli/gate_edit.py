@@ -1,25 +1,21 @@
 """`klineage gate FILE --text CANDIDATE`: an edit of one file before it is made, and made when all of it is accepted."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
+from kernel_gate.options import GateOptions
+from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.standing import ExitCode, Standing
 from kernel_lineage.cli.gate_pair import show_mutants
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 from kernel_lineage.cli.gate_since import show
-
-if TYPE_CHECKING:
-    from kernel_gate.options import GateOptions
-    from kernel_gate.reporting.named import NamedVerdict
 
 
 @dataclass(frozen=True, slots=True)

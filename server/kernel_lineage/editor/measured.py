@@ -1,19 +1,15 @@
 """What was measured of kernels in this window: shares of the device's peak by timed verdicts, and counts by line."""
 
-from __future__ import annotations
-
 import hashlib
 import statistics
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kernel_gate.verdict import Verdict
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.learning.check_document import CheckedDocument, CountedDocument
-
-if TYPE_CHECKING:
-    from kernel_gate.verdict import Verdict
 
 KEPT = 512
 """Texts of kernels of which a figure is kept."""

@@ -5,10 +5,7 @@ tell right intermediate results from wrong ones (`clues`). A record is bounded; 
 nothing is said of it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +13,12 @@ import numpy.typing as npt
 from kernel_gate.devices.base import Dim3, Fault
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.program import Block, DecodedKernel
-from kernel_gate.emulated.registry import Unsupported
+from kernel_gate.emulated.registry import Step, Unsupported
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.slicing.operands import effect_of
 from kernel_gate.emulated.terminators import Branch, IndexedBranch, Terminator
 from kernel_gate.emulated.types import TYPES, Array
-
-if TYPE_CHECKING:
-    from kernel_gate.emulated.registry import Step
-    from kernel_gate.emulated.wave import Index, Wave
+from kernel_gate.emulated.wave import Index, Wave
 
 Flags = npt.NDArray[np.bool_]
 _BYTES_MOST = 1 << 27

@@ -4,14 +4,12 @@ There is no other way for an edit into a document. Listing and resolving code ac
 processes of its own; the edit is for exactly the text that was gated, and nothing is changed if that text has moved.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from lsprotocol import types
 from pydantic import ValidationError
@@ -25,10 +23,8 @@ from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Finished
-
-if TYPE_CHECKING:
-    from kernel_lineage.kernels.source import SourceFile
-    from kernel_lineage.rewrite.document import ApplyDocument
+from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.rewrite.document import ApplyDocument
 
 
 class ApplyRequest(Message):

@@ -4,10 +4,8 @@ A kernel that is wrong has no baseline to be timed against, so what is asked of 
 right. It is made as any other edit is: shown first, to exactly the text that was checked.
 """
 
-from __future__ import annotations
-
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 from pydantic import Field
@@ -17,11 +15,9 @@ from kernel_lineage.editor.accepted import ApplyAnswer, answered, refused
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.message import Message, argument
 from kernel_lineage.editor.progress import JobProgress
+from kernel_lineage.editor.repairing import Mended
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
-
-if TYPE_CHECKING:
-    from kernel_lineage.editor.repairing import Mended
 
 _NOT_TIMED = "Not timed: it takes the place of a kernel that is wrong."
 

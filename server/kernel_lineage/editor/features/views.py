@@ -1,10 +1,8 @@
 """The tree views: `klineage.view` gives the rows, the other commands what the rows' own commands need."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 from lsprotocol.validators import UINTEGER_MAX_VALUE
@@ -18,10 +16,8 @@ from kernel_lineage.editor.views.lineage import lineage_nodes
 from kernel_lineage.editor.views.runs import run_nodes
 from kernel_lineage.editor.views.skills import skill_nodes
 from kernel_lineage.editor.views.tree import State, Tree, View
+from kernel_lineage.history.document import VersionDocument
 from kernel_lineage.skills.card_text import skill_text
-
-if TYPE_CHECKING:
-    from kernel_lineage.history.document import VersionDocument
 
 
 class ViewRequest(Message):

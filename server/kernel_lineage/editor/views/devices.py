@@ -1,13 +1,7 @@
 """What the gate sees of this machine as a tree: the devices, then what it builds and contains candidates with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from kernel_lineage.editor.views.tree import Node
-
-if TYPE_CHECKING:
-    from kernel_lineage.rewrite.doctor_document import DoctorDocument, Finding
+from kernel_lineage.rewrite.doctor_document import DoctorDocument, Finding
 
 _BUILDS = ("NVRTC", "nvcc", "Triton", "sandbox")
 
