@@ -8,15 +8,16 @@ import pytest
 
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.mutants.ground import ground_of
-from kernel_lineage.workloads.mutants.model import Mutation, MutationExample, UntouchedExample
+from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.registry import all_mutations, mutants_of
 from kernel_texts import kernel_in_text
+from mutation_examples import LEAVES, MUTATES, MutationExample, UntouchedExample
 
-MUTATES = [(m, e) for m in all_mutations() for e in m.mutates]
-LEAVES = [(m, e) for m in all_mutations() for e in m.leaves]
+MADE = [(m, e) for m in all_mutations() for e in MUTATES[m.id]]
+LEFT = [(m, e) for m in all_mutations() for e in LEAVES[m.id]]
 
 
-@pytest.mark.parametrize(("mutation", "example"), MUTATES, ids=[f"{m.id}-{e.kernel}" for m, e in MUTATES])
+@pytest.mark.parametrize(("mutation", "example"), MADE, ids=[f"{m.id}-{e.kernel}" for m, e in MADE])
 def test_it_makes_the_mistake_that_its_example_shows(mutation: Mutation, example: MutationExample) -> None:
     mutants = mutants_of(kernel_in_text(example.before, example.kernel, example.language))
     made = {m.source.decode(): m for m in mutants}
@@ -24,7 +25,7 @@ def test_it_makes_the_mistake_that_its_example_shows(mutation: Mutation, example
     assert made[example.after].kind == mutation.id
 
 
-@pytest.mark.parametrize(("mutation", "example"), LEAVES, ids=[f"{m.id}-{e.kernel}" for m, e in LEAVES])
+@pytest.mark.parametrize(("mutation", "example"), LEFT, ids=[f"{m.id}-{e.kernel}" for m, e in LEFT])
 def test_it_finds_nothing_where_there_is_nothing(mutation: Mutation, example: UntouchedExample) -> None:
     ground = ground_of(kernel_in_text(example.code, example.kernel, example.language))
     assert ground is not None
@@ -33,11 +34,11 @@ def test_it_finds_nothing_where_there_is_nothing(mutation: Mutation, example: Un
 
 @pytest.mark.parametrize("mutation", all_mutations(), ids=lambda m: m.id)
 def test_it_has_examples_of_both_kinds(mutation: Mutation) -> None:
-    assert mutation.mutates
-    assert mutation.leaves
+    assert MUTATES[mutation.id]
+    assert LEAVES[mutation.id]
 
 
-@pytest.mark.parametrize(("mutation", "example"), MUTATES, ids=[f"{m.id}-{e.kernel}" for m, e in MUTATES])
+@pytest.mark.parametrize(("mutation", "example"), MADE, ids=[f"{m.id}-{e.kernel}" for m, e in MADE])
 def test_every_mutant_is_another_file_that_still_reads(mutation: Mutation, example: MutationExample) -> None:
     mutants = mutants_of(kernel_in_text(example.before, example.kernel, example.language))
     assert len({m.source for m in mutants}) == len({m.id for m in mutants}) == len(mutants)
@@ -53,8 +54,7 @@ def test_every_mutant_is_another_file_that_still_reads(mutation: Mutation, examp
 
 
 def test_a_mutant_says_where_it_is_and_what_changed() -> None:
-    mutation = next(m for m in all_mutations() if m.id == "zero_output")
-    example = mutation.mutates[0]
+    example = MUTATES["zero_output"][0]
     mutant = next(m for m in mutants_of(kernel_in_text(example.before, "scale")) if m.kind == "zero_output")
     assert (mutant.id, mutant.line) == ("zero_output:4", 4)
     assert (mutant.before, mutant.after) == ("out[i] = factor * x[i];", "out[i] = 0.0f;")

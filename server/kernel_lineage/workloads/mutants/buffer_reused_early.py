@@ -6,13 +6,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import (
-    SCALE,
-    TILED_MATMUL,
-    WARP_SOFTMAX_SUM,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import calls, counted_loops
@@ -32,12 +25,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="buffer_reused_early",
     title="shared buffer reused too early",
     mutate=_mutate,
-    mutates=(
-        changed(TILED_MATMUL, "        }\n        __syncthreads();\n    }", "        }\n        ;\n    }"),
-    ),
-    leaves=(untouched(SCALE), untouched(WARP_SOFTMAX_SUM)),
     may_survive="when the loop runs once, or each thread reads only what it wrote, nothing is overwritten early",
 )

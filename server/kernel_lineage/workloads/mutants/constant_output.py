@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.mutants.examples import SCALE, TRITON_ROWS, changed
 from kernel_lineage.workloads.mutants.ground import Ground
-from kernel_lineage.workloads.mutants.model import Mutation, UntouchedExample
+from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import stores
 
 _ONE = {"0.0f": "1.0f", "0.0": "1.0", "0": "1"}
@@ -24,14 +22,6 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="constant_output",
     title="output is constant",
     mutate=_mutate,
-    mutates=(
-        changed(SCALE, "= factor * x[i];", "= 1.0f;"),
-        changed(TRITON_ROWS, "e / tl.sum(e, axis=0), mask", "(e / tl.sum(e, axis=0)) * 0 + 1, mask"),
-    ),
-    leaves=(
-        UntouchedExample(Language.CUDA, "idle", "__global__ void idle(float* x) {\n    float y = x[0];\n}\n"),
-    ),
 )

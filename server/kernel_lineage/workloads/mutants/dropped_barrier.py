@@ -6,14 +6,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import (
-    ROW_SUMS,
-    SCALE,
-    TRITON_MATMUL,
-    TRITON_ROWS,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import calls
@@ -30,13 +22,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="dropped_barrier",
     title="barrier dropped",
     mutate=_mutate,
-    mutates=(
-        changed(ROW_SUMS, "= sum;\n    __syncthreads();", "= sum;\n    ;"),
-        changed(TRITON_MATMUL, "        tl.debug_barrier()", "        pass"),
-    ),
-    leaves=(untouched(SCALE), untouched(TRITON_ROWS)),
     may_survive="threads of one warp, or that share nothing between two barriers, need none; Triton places its own",
 )

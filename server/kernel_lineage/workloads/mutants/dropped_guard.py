@@ -12,14 +12,6 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import bare, span_of, text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
 from kernel_lineage.kernels.source import Span
-from kernel_lineage.workloads.mutants.examples import (
-    SCALE,
-    TILED_MATMUL,
-    TRITON_MATMUL,
-    TRITON_ROWS,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import calls
@@ -66,14 +58,7 @@ def _leaves(taken: Node) -> bool:
 
 
 MUTATION = Mutation(
-    id="dropped_guard",
     title="boundary guard dropped",
     mutate=_mutate,
-    mutates=(
-        changed(SCALE, "if (i < n)", "if (true)"),
-        changed(TRITON_ROWS, ', mask=mask, other=-float("inf"))', ")"),
-        changed(TRITON_ROWS, "tl.sum(e, axis=0), mask=mask)", "tl.sum(e, axis=0))"),
-    ),
-    leaves=(untouched(TILED_MATMUL), untouched(TRITON_MATMUL)),
     may_survive="when every size is a multiple of the block the guard never decides; promise that, or add such a size",
 )

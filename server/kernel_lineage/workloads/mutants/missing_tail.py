@@ -9,14 +9,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import (
-    ROW_SUMS,
-    SCALE,
-    TRITON_MATMUL,
-    TRITON_ROWS,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import binaries, calls, counted_loops, enclosed
@@ -41,13 +33,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="missing_tail",
     title="tail missing",
     mutate=_mutate,
-    mutates=(
-        changed(ROW_SUMS, "i < C;", "i < C / blockDim.x * blockDim.x;"),
-        changed(TRITON_MATMUL, "range(0, K, BK)", "range(0, K // BK * BK, BK)"),
-    ),
-    leaves=(untouched(SCALE), untouched(TRITON_ROWS)),
     may_survive="when every size is a multiple of the step there is no tail; promise that, or add such a size",
 )

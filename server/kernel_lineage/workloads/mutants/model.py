@@ -1,7 +1,7 @@
 """What a mutation is: one small, typical mistake, made on purpose in a kernel that is right.
 
 Each file beside this one declares one `MUTATION`; `registry.py` collects them. Its examples are its tests and its
-manual page: pairs of whole files, and files in which there is nothing to mutate.
+manual page, `tests/mutation_examples.py`: pairs of whole files, and files in which there is nothing to mutate.
 """
 
 from __future__ import annotations
@@ -10,43 +10,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kernel_lineage.kernels.edits import Edit
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.mutants.ground import Ground
-
-
-@dataclass(frozen=True, slots=True)
-class MutationExample:
-    """A whole small file, and one of the files that the mutation makes of it. Must be our own code."""
-
-    language: Language
-    kernel: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class UntouchedExample:
-    """A whole small file in which the mutation finds no place."""
-
-    language: Language
-    kernel: str
-    code: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
     """One kind of mistake."""
 
-    id: str
-    """snake_case, the same as the file's name: `dropped_guard`."""
     title: str
     """The mistake in a few words, as a person would say it: `boundary guard dropped`."""
     mutate: Callable[[Ground], Iterator[tuple[Edit, ...]]]
     """Every place of the kernel where the mistake can be made, in the order of the text; each makes one mutant."""
-    mutates: tuple[MutationExample, ...]
-    leaves: tuple[UntouchedExample, ...]
     may_survive: str = ""
     """Why a mutant of this kind can compute the same as the kernel; "" when it cannot but for odd code."""
+    id: str = ""
+    """The name of its file, `dropped_guard`, which the registry puts in."""
 
 
 @dataclass(frozen=True, slots=True)

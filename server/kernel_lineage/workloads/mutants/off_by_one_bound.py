@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import SCALE, TRITON_MATMUL, TRITON_ROWS, changed, untouched
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import COMPARISONS, binaries, enclosed
@@ -26,14 +25,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="off_by_one_bound",
     title="bound off by one",
     mutate=_mutate,
-    mutates=(
-        changed(SCALE, "i < n", "i <= n"),
-        changed(SCALE, "i < n", "i < n - 1"),
-        changed(TRITON_ROWS, "offsets < C", "offsets <= C"),
-    ),
-    leaves=(untouched(TRITON_MATMUL),),
     may_survive="a comparison of values, or a bound that no index reaches, decides the same either way",
 )

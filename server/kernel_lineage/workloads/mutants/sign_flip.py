@@ -6,17 +6,9 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.mutants.examples import SCALE, TRITON_ROWS, changed
 from kernel_lineage.workloads.mutants.ground import Ground
-from kernel_lineage.workloads.mutants.model import Mutation, MutationExample, UntouchedExample
+from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import enclosed, stores
-
-_SIGMOID = """\
-__global__ void sigmoid(float* out, const float* x) {
-    out[threadIdx.x] = 1.0f / (1.0f + expf(-x[threadIdx.x]));
-}
-"""
 
 
 def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
@@ -31,16 +23,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="sign_flip",
     title="sign flipped",
     mutate=_mutate,
-    mutates=(
-        MutationExample(Language.CUDA, "sigmoid", _SIGMOID, _SIGMOID.replace("expf(-x[", "expf(x[")),
-        changed(SCALE, "= factor * x[i];", "= -(factor * x[i]);"),
-        changed(TRITON_ROWS, "e / tl.sum(e, axis=0), mask", "-(e / tl.sum(e, axis=0)), mask"),
-    ),
-    leaves=(
-        UntouchedExample(Language.CUDA, "idle", "__global__ void idle(float* x) {\n    float y = x[0];\n}\n"),
-    ),
     may_survive="a value that is masked or squared later has no sign",
 )

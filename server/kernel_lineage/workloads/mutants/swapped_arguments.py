@@ -6,25 +6,9 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.mutants.examples import (
-    SCALE,
-    TRITON_MATMUL,
-    TRITON_ROWS,
-    WARP_SOFTMAX_SUM,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
-from kernel_lineage.workloads.mutants.model import Mutation, MutationExample
+from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import binaries, calls, enclosed, swap
-
-_RELU = """\
-__global__ void relu(float* out, const float* x) {
-    float v = x[threadIdx.x];
-    out[threadIdx.x] = CHOICE;
-}
-"""
 
 
 def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
@@ -50,16 +34,6 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="swapped_arguments",
     title="operands swapped",
     mutate=_mutate,
-    mutates=(
-        MutationExample(
-            Language.CUDA, "relu", _RELU.replace("CHOICE", "v > 0.0f ? v : 0.0f"),
-            _RELU.replace("CHOICE", "v > 0.0f ? 0.0f : v"),
-        ),
-        changed(WARP_SOFTMAX_SUM, "sum += expf(row[i] - biggest)", "sum += expf(biggest - row[i])"),
-        changed(TRITON_ROWS, "e / tl.sum(e, axis=0), mask", "tl.sum(e, axis=0) / e, mask"),
-    ),
-    leaves=(untouched(SCALE), untouched(TRITON_MATMUL)),
-)  # fmt: skip
+)

@@ -10,14 +10,6 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_expressions import all_indices, is_nested
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import (
-    SCALE,
-    TILED_MATMUL,
-    TRITON_MATMUL,
-    TRITON_ROWS,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import binaries, calls, swap
@@ -54,15 +46,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="swapped_index",
     title="two indices swapped",
     mutate=_mutate,
-    mutates=(
-        changed(TILED_MATMUL, "tile_b[k][x];", "tile_b[x][k];"),
-        changed(TILED_MATMUL, "c[row * N + column]", "c[column * N + row]"),
-        changed(TILED_MATMUL, "int y = threadIdx.y;", "int y = threadIdx.x;"),
-        changed(TRITON_MATMUL, "tl.program_id(1)", "tl.program_id(0)"),
-    ),
-    leaves=(untouched(SCALE), untouched(TRITON_ROWS)),
     may_survive="swapped consistently or in a symmetric tile, the same elements are reached",
 )

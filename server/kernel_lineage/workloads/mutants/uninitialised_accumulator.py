@@ -6,14 +6,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import (
-    ROW_SUMS,
-    SCALE,
-    TILED_MATMUL,
-    TRITON_MATMUL,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import accumulations
@@ -29,13 +21,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="uninitialised_accumulator",
     title="accumulator without a first value",
     mutate=_mutate,
-    mutates=(
-        changed(ROW_SUMS, "float sum = 0.0f;", "float sum;"),
-        changed(TILED_MATMUL, "float sum = 0.0f;", "float sum;"),
-    ),
-    leaves=(untouched(SCALE), untouched(TRITON_MATMUL)),
     may_survive="the compiler may choose zero for what has no value",
 )

@@ -6,14 +6,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import (
-    SCALE,
-    TILED_MATMUL,
-    TRITON_MATMUL,
-    TRITON_ROWS,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import counted_loops
@@ -34,13 +26,7 @@ def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
 
 
 MUTATION = Mutation(
-    id="wrong_k_slice",
     title="every round reads the first slice",
     mutate=_mutate,
-    mutates=(
-        changed(TILED_MATMUL, "a[row * K + t * TILE + x]", "a[row * K + 0 * TILE + x]"),
-        changed(TRITON_MATMUL, "rows[:, None] * K + (k + depth)", "rows[:, None] * K + (0 + depth)"),
-    ),
-    leaves=(untouched(SCALE), untouched(TRITON_ROWS)),
     may_survive="when the loop runs once there is one slice only; give a size that needs several",
 )

@@ -8,10 +8,8 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.mutants.examples import SCALE, TRITON_ROWS, WARP_SOFTMAX_SUM, changed
 from kernel_lineage.workloads.mutants.ground import Ground
-from kernel_lineage.workloads.mutants.model import Mutation, UntouchedExample
+from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import binaries, calls
 
 _OPERATORS = {"+": "-", "-": "+", "*": "+", "/": "*"}
@@ -38,17 +36,7 @@ def _last_name(function: Node | None) -> Node | None:
 
 
 MUTATION = Mutation(
-    id="wrong_operator",
     title="wrong operator",
     mutate=_mutate,
-    mutates=(
-        changed(SCALE, "factor * x[i]", "factor + x[i]"),
-        changed(WARP_SOFTMAX_SUM, "fmaxf(biggest", "fminf(biggest"),
-        changed(TRITON_ROWS, "tl.sum(e", "tl.max(e"),
-    ),
-    leaves=(
-        UntouchedExample(Language.CUDA, "copy", "__global__ void copy(float* out, const float* x) {\n"
-                         "    int i = blockIdx.x * 32 + threadIdx.x;\n    out[i] = x[i];\n}\n"),
-    ),
     may_survive="the running maximum of a stable softmax only guards against overflow: any shift gives the same result",
-)  # fmt: skip
+)

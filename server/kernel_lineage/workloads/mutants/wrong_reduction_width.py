@@ -8,14 +8,6 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.workloads.mutants.examples import (
-    ROW_SUMS,
-    SCALE,
-    TRITON_MATMUL,
-    WARP_SOFTMAX_SUM,
-    changed,
-    untouched,
-)
 from kernel_lineage.workloads.mutants.ground import Ground
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import calls
@@ -54,14 +46,7 @@ def _halving_from(loop: Node) -> Node | None:
 
 
 MUTATION = Mutation(
-    id="wrong_reduction_width",
     title="reduction leaves threads out",
     mutate=_mutate,
-    mutates=(
-        changed(WARP_SOFTMAX_SUM, "int offset = 16;", "int offset = 16 / 2;"),
-        changed(WARP_SOFTMAX_SUM, "__shfl_xor_sync(0xffffffff", "__shfl_xor_sync(0x0000ffffu"),
-        changed(ROW_SUMS, "int width = 128;", "int width = 128 / 2;"),
-    ),
-    leaves=(untouched(SCALE), untouched(TRITON_MATMUL)),
     may_survive="a mask of lanes is a promise that devices do not check; idle threads add nothing",
 )

@@ -10,20 +10,9 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_expressions import all_indices
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.mutants.examples import SCALE, TILED_MATMUL, changed, untouched
 from kernel_lineage.workloads.mutants.ground import Ground
-from kernel_lineage.workloads.mutants.model import Mutation, MutationExample
+from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.operations import binaries, enclosed
-
-_SWIZZLED = """\
-__global__ void turn(float* out, const float* x) {
-    __shared__ float tile[256];
-    tile[threadIdx.x ^ 3] = x[threadIdx.x];
-    __syncthreads();
-    out[threadIdx.x] = tile[threadIdx.x];
-}
-"""
 
 
 def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
@@ -55,15 +44,7 @@ def _shared_arrays(ground: Ground) -> set[str]:
 
 
 MUTATION = Mutation(
-    id="wrong_swizzle",
     title="shared tile read at another place than written",
     mutate=_mutate,
-    mutates=(
-        MutationExample(
-            Language.CUDA, "turn", _SWIZZLED, _SWIZZLED.replace("threadIdx.x ^ 3", "threadIdx.x")
-        ),
-        changed(TILED_MATMUL, "tile_b[k][x];", "tile_b[k][x ^ 1];"),
-    ),
-    leaves=(untouched(SCALE),),
     may_survive="a sum over all places of the tile does not mind their order",
 )

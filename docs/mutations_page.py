@@ -7,6 +7,7 @@ import sys
 
 from kernel_lineage.workloads.mutants.model import Mutation
 from kernel_lineage.workloads.mutants.registry import all_mutations
+from mutation_examples import MUTATES
 
 _HEAD = """\
 # Mutations
@@ -23,7 +24,7 @@ def render() -> str:
 
 
 def _section(mutation: Mutation) -> str:
-    example = mutation.mutates[0]
+    example = MUTATES[mutation.id][0]
     diff = difflib.unified_diff(example.before.splitlines(), example.after.splitlines(), lineterm="")
     changed = [line for line in list(diff)[2:] if line.startswith(("+", "-"))]
     text = (sys.modules[mutation.mutate.__module__].__doc__ or "").strip()
