@@ -22,7 +22,7 @@ from kernel_lineage.rewrite.assists.digit_steps import divided, strides_in
 from kernel_lineage.rewrite.assists.element_work import TYPE_NODES, only_declares
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads, macros_of
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.named_sizes import named_sizes
 from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
@@ -185,5 +185,5 @@ def type_of(variable: Variable) -> str:
 
 def fixed_sizes(kernel: Kernel, syntax: CudaSyntax) -> set[str]:
     """Sizes that are the same for the whole launch, by name."""
-    changed = changed_between(syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte)
+    changed = changed_in(syntax, syntax.entry.node)
     return {p.name for p in kernel.parameters if not p.pointer} - changed | named_sizes(kernel)

@@ -10,9 +10,16 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import Loop
 from kernel_lineage.kernels.cuda_nodes import descendants as descendants
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
-from kernel_lineage.kernels.edits import Edit
+from kernel_lineage.kernels.edits import Edit, edited
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, SourceFile, Span
 from kernel_lineage.rewrite.assists.model import Refusal
+
+
+def edited_kernel(kernel: Kernel, edits: Iterable[Edit]) -> Kernel | None:
+    """The kernel as it is read once edits are made; None where it does not parse then."""
+    again = read(edited(data_of(kernel), edits), kernel.language).kernel(kernel.name)
+    return again if again is not None and again.node is not None and not again.node.has_error else None
 
 
 def start_of_line(data: bytes, offset: int) -> int:

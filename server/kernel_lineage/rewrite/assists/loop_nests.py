@@ -17,7 +17,6 @@ from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of,
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import Condition, conditions
 from kernel_lineage.kernels.edits import Edit, differing_lines, edited
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.counting_loops import counter_type
 from kernel_lineage.rewrite.assists.element_work import only_declares
@@ -25,6 +24,7 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     dedented,
     descendants,
+    edited_kernel,
     fresh_name,
     indent_at,
     indent_unit,
@@ -65,8 +65,7 @@ def with_nests_as_loops(kernel: Kernel) -> Kernel:
         edit = attempt(partial(_as_loop, kernel, syntax, loop))
         if isinstance(edit, Refusal):
             continue
-        again = read(edited(data_of(kernel), [edit]), kernel.language).kernel(kernel.name)
-        if again is not None and again.node is not None and not again.node.has_error:
+        if (again := edited_kernel(kernel, [edit])) is not None:
             return again
     return kernel
 

@@ -23,12 +23,12 @@ from kernel_lineage.kernels.cuda_forms import (
     text_of,
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.edits import Edit, edited, replace_node
-from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.edits import Edit, replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
+    edited_kernel,
     indent_at,
     insert_before,
     newline_of,
@@ -51,10 +51,7 @@ def with_named_columns(kernel: Kernel) -> Kernel:
     for loop in syntax.entry.loops:
         if not isinstance(attempt(partial(sums_of, syntax, loop)), Refusal):
             edits += _named_in(kernel, syntax, loop, taken)
-    if not edits:
-        return kernel
-    again = read(edited(data_of(kernel), edits), kernel.language).kernel(kernel.name)
-    return again if again is not None and again.node is not None and not again.node.has_error else kernel
+    return (edited_kernel(kernel, edits) or kernel) if edits else kernel
 
 
 def _named_in(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -> list[Edit]:

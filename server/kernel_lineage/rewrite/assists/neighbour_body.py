@@ -22,7 +22,7 @@ from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators,
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import dedented, descendants, taken_name
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.neighbour_runs import Run, check_order, runs_in, widest
 from kernel_lineage.rewrite.assists.neighbour_steps import NeighbourSteps
@@ -163,7 +163,7 @@ def neighbour_body(
         if begin <= touch.at[0] < end:
             touches.setdefault(touch.at, []).append(touch)
     arguments = frozenset(p.name for p in kernel.parameters if not p.pointer)
-    changed = changed_between(syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte)
+    changed = changed_in(syntax, syntax.entry.node)
     steps, runs = widest(
         lambda steps: runs_in(kernel, syntax, touches, by_place, steps),
         sorted({t.nbytes for listed in touches.values() for t in listed}),

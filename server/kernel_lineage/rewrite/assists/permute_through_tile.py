@@ -42,7 +42,7 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.loop_over_grid import dropped
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
 from kernel_lineage.rewrite.assists.moved_element import (
@@ -143,7 +143,7 @@ def _permuted(kernel: Kernel, syntax: CudaSyntax, moved: Moved) -> _Permuted:
 
 def _steady(kernel: Kernel, syntax: CudaSyntax) -> set[str]:
     """The arguments that keep their values."""
-    changed = changed_between(syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte)
+    changed = changed_in(syntax, syntax.entry.node)
     return {p.name for p in kernel.parameters if not p.pointer} - changed
 
 

@@ -33,7 +33,7 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
 from kernel_lineage.rewrite.assists.ways_through import always
 from kernel_lineage.rewrite.candidate import Edit
 
@@ -119,7 +119,7 @@ def _walk_of(syntax: CudaSyntax, pointer: Variable) -> _Walk | None:
             assert place is not None
             step = "1" if moved.type == "update_expression" else text_of(field_of(moved, "right"))
             walk = _Walk(pointer, loop, place, moved, step)
-            changed = changed_between(syntax, loop.body.start_byte, loop.body.end_byte)
+            changed = changed_in(syntax, loop.body)
             if moved.type != "update_expression" and not _is_steady(field_of(moved, "right"), changed):
                 return None
     if walk is None or not always(statements_of(loop.body), [walk.place]):
@@ -173,7 +173,7 @@ def _counted(syntax: CudaSyntax, loop: Loop, walks: list[_Walk]) -> tuple[str, l
     if update is None or header is None or not declares(loop):
         return "", []
     counter = loop.counter or text_of(next((n for n in descendants(header) if n.type == "identifier"), None))
-    changed = changed_between(syntax, loop.body.start_byte, loop.body.end_byte)
+    changed = changed_in(syntax, loop.body)
     declared = header.children_by_field_name("declarator")
     start = text_of(field_of(declared[0], "value")) if len(declared) == 1 else ""
     parts = _comma_parts(update)

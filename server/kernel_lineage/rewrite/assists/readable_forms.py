@@ -8,15 +8,13 @@ Each step is worth nothing by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kernel_lineage.kernels.edits import Edit, differing_lines, edited
-from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.edits import Edit, differing_lines
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.carried_elements import carried_elements
-from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.layout import data_of, edited_kernel
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.pointer_walks import indexed_walks
 from kernel_lineage.rewrite.assists.single_declarations import single_declarations
@@ -81,22 +79,16 @@ def readable_form(kernel: Kernel) -> ReadableForm | None:
     for step, most, says in _STEPS:
         for _ in range(most):
             edits = attempt(partial(step, form))
-            again = None if isinstance(edits, Refusal) or not edits else _edited(form, edits)
+            again = None if isinstance(edits, Refusal) or not edits else edited_kernel(form, edits)
             if again is None:
                 break
             form, done = again, [*done, says]
     explanation = " ".join(dict.fromkeys(done))
     apart = attempt(partial(fields_apart, form))
-    again = _edited(form, apart.edits) if not isinstance(apart, Refusal) else None
+    again = edited_kernel(form, apart.edits) if not isinstance(apart, Refusal) else None
     if again is not None and not isinstance(apart, Refusal):
         return ReadableForm(kernel, again, explanation, apart)
     return ReadableForm(kernel, form, explanation, None) if form is not kernel else None
-
-
-def _edited(kernel: Kernel, edits: Iterable[Edit]) -> Kernel | None:
-    """A kernel with edits made; None where it does not parse then."""
-    again = read(edited(data_of(kernel), edits), kernel.language).kernel(kernel.name)
-    return again if again is not None and again.node is not None and not again.node.has_error else None
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -32,7 +32,7 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.template_types import pointee_of, spelt
 from kernel_lineage.rewrite.candidate import Candidate, Edit
@@ -96,7 +96,7 @@ def _check_safe(kernel: Kernel, syntax: CudaSyntax, call: Call, root: str) -> No
 
 def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> str:
     """A name of an address that is not known to have one value in all threads of a block; "" when there is none."""
-    changed = changed_between(syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte)
+    changed = changed_in(syntax, syntax.entry.node)
     variables = {v.name: v for v in syntax.entry.variables}
     parameters = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
     written = {changed_by(n) for n in descendants(syntax.entry.node)}

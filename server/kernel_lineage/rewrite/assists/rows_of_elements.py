@@ -24,8 +24,7 @@ from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Variable, above, contains, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.edits import Edit, edited, replace_node
-from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.edits import Edit, replace_node
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.kernels.words import WORD, short
 from kernel_lineage.rewrite.assists.blocks_at_launch import (
@@ -51,6 +50,7 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     dedented,
     descendants,
+    edited_kernel,
     fresh_name,
     indent_at,
     indent_unit,
@@ -82,9 +82,7 @@ def with_rows_of_elements(kernel: Kernel) -> Kernel | Refusal:
     made = attempt(partial(by_names, kernel, partial(_form, kernel)))
     if isinstance(made, Refusal):
         return made
-    again = read(edited(data_of(kernel), made), kernel.language).kernel(kernel.name)
-    sound = again is not None and again.node is not None and not again.node.has_error
-    return again if again is not None and sound else Refusal(f"{kernel.name} by rows does not parse")
+    return edited_kernel(kernel, made) or Refusal(f"{kernel.name} by rows does not parse")
 
 
 def _form(kernel: Kernel, model: Model) -> list[Edit]:

@@ -48,7 +48,7 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
 from kernel_lineage.rewrite.assists.template_types import plain_type
@@ -203,9 +203,7 @@ def _counted(
     lane = fresh_name("lane", taken)
     numbers = (lane,) if len(strides) == 1 else (f"{lane} % {counts[0]}", f"{lane} / {counts[0]}")
     rounds = {loop.round for loop in model.loops.values()}
-    fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_between(
-        syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte
-    )
+    fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
     element = polynomial(model.values[work.start.start_byte, work.start.end_byte])
     is_wide = plain_type(kernel, work.type) in ("long long", "unsigned long long")
     steps = [

@@ -17,7 +17,7 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_unit,
     statements_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.together_values import TogetherValues, holds_loop
 from kernel_lineage.rewrite.assists.wide_loads import WideLoads, check_unconditional
@@ -131,7 +131,7 @@ class TogetherCode:
             raise Refusal(f"the loop in line {line} has no counter of its own in its head")
         body = loop.body
         assert body is not None and loop.start is not None and loop.condition is not None
-        if loop.counter in changed_between(self._syntax, body.start_byte, body.end_byte):
+        if loop.counter in changed_in(self._syntax, body):
             raise Refusal(f"`{loop.counter}` is changed in the loop in line {line}")
         amount = loop.update.child_by_field_name("right") if loop.update is not None else None
         for part in (loop.start, loop.condition, *([amount] if amount is not None else [])):

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from kernel_gate.program import Value
-from kernel_lineage.kernels.source import Kernel, Language, Parameter, Span
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.host_program import Unclear, buffer_of
 from kernel_lineage.workloads.model import Draft, DraftArgument, Role, Taken
@@ -32,7 +32,6 @@ from kernel_lineage.workloads.triton.sites import Site
 from kernel_lineage.workloads.triton.values import Open, Size, Tensor
 from kernel_lineage.workloads.triton.ways import Reading
 
-_NOWHERE = Span(0, 0, 0, 0)
 _RESULT = "out"
 """What a result is called that the function has no name for."""
 
@@ -175,12 +174,11 @@ class _FunctionDraft:
     ) -> Iterator[DraftArgument]:
         roles, indices = self._touched(end)
         for name, value in bound.items():  # what torch works out first is among them by now
-            parameter = Parameter(name, "", _NOWHERE)
             if isinstance(value, Tensor) and name in end.used:
                 role = roles.get(name, "input")
                 if value.strides is not None:
                     self.reading.missing.append(f"how {name} lies in memory, which is not row by row")
-                yield buffer(parameter, value, value, role, name in indices, self.reading)
+                yield buffer(name, value, value, role, name in indices, self.reading)
             elif name in scalars and any(
                 (isinstance(word, str) and word == name) or (isinstance(word, Value) and name in word.value)
                 for step in end.launches
@@ -189,7 +187,7 @@ class _FunctionDraft:
                 yield DraftArgument(name, "scalar", "float32", value=repr(scalars[name]))
         for made, name in results_of(end, [*bound]).items():
             tensor = end.buffers[made]
-            output = buffer(Parameter(name, "", _NOWHERE), tensor, tensor, "output", False, self.reading)
+            output = buffer(name, tensor, tensor, "output", False, self.reading)
             yield replace(output, noalias=True)
 
     def _touched(self, end: End) -> tuple[dict[str, Role], set[str]]:
