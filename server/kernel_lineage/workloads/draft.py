@@ -20,7 +20,7 @@ from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.divisions import with_divisions
-from kernel_lineage.workloads.equal_dims import with_one_of_equals
+from kernel_lineage.workloads.equal_dims import with_names_apart, with_one_of_equals
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.filled_variables import with_filled_variables
 from kernel_lineage.workloads.following.draft import followed_drafts
@@ -95,7 +95,9 @@ def draft_of(
     if not drafts:
         drafts.append(_nothing(target, path, why))
     drafts = [
-        with_divisions(_launchable(with_one_of_equals(with_some_output(draft, target))), target)
+        with_divisions(
+            _launchable(with_names_apart(with_one_of_equals(with_some_output(draft, target)))), target
+        )
         for draft in drafts
     ]
     tried: list[Draft] = []

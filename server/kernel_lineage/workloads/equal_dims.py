@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count
+from typing import TypeVar
 
 from kernel_gate.compile_time import is_word
 from kernel_lineage.workloads.model import Draft, View
 from kernel_lineage.workloads.promises import equal_dims, says_nothing
 
+T = TypeVar("T")
 _OF_NUMBER = re.compile(r"d\d+|[A-Za-z]\w*_\d+")
 """Dims that are named for want of a name: `d40`, `x_0`."""
 
@@ -31,6 +34,33 @@ def with_one_of_equals(draft: Draft) -> Draft:
         if other is not None:
             draft = with_dim_as(draft, name, other)
     return draft
+
+
+def with_names_apart(draft: Draft) -> Draft:
+    """The draft in which no dim has the name of a scalar that is another number: `cols * 2` for an argument `cols`."""
+    means = {a.name: str(a.value) for a in draft.arguments if a.kind == "scalar" and a.value is not None}
+    taken = {*draft.dims, *(a.name for a in draft.arguments), *draft.constexpr}
+    for name in [n for n in draft.dims if means.get(n, n) != n]:
+        other = next(o for o in (f"{name}{'_' * k}" for k in count(1)) if o not in taken)
+        taken.add(other)
+        draft = _with_dim_called(draft, name, other)
+    return draft
+
+
+def _with_dim_called(draft: Draft, name: str, other: str) -> Draft:
+    word = re.compile(rf"\b{name}\b")
+
+    def renamed(sizes: Mapping[str, T]) -> dict[str, T]:
+        return {other if n == name else n: size for n, size in sizes.items()}
+
+    return replace(
+        in_new_names(draft, lambda text: word.sub(other, text)),
+        dims=renamed(draft.dims),
+        checked=renamed(draft.checked),
+        told=renamed(draft.told),
+        others=tuple(map(renamed, draft.others)),
+        chosen=tuple(other if n == name else n for n in draft.chosen),
+    )
 
 
 def with_dim_as(draft: Draft, name: str, other: str, note: str = "") -> Draft:

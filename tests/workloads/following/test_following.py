@@ -194,7 +194,7 @@ int main() {
 """
     draft = drafted(tmp_path, text, "twice")
     assert {a.name: a.value for a in draft.arguments}["n"] == "n_given"
-    assert draft.dims["n"] == 512
+    assert draft.dims["n_"] == 512
 
 
 def test_a_stride_of_a_tensor_with_an_unknown_number_of_extents_is_a_size_of_its_own(tmp_path: Path) -> None:
