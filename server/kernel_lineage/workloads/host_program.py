@@ -12,7 +12,7 @@ from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Scratch, Value
-from kernel_gate.workload import Workload
+from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.kernels.words import WORD
@@ -68,11 +68,13 @@ class HostProgram:
 
 def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
     """Those conditions that are over dims alone and do not hold at all sizes, with scalars as the workload computes
-    them of dims; one that counts multiprocessors, for as many as it is checked and timed with.
+    them of dims; one that counts multiprocessors, for as many as it is checked and timed with, one that asks where
+    buffers lie for those of an allocator. Where others lie is varied, and what is wrong there is a condition by itself.
     """
     scalars = {
         a.name: f"({a.value})" for a in workload.args if a.kind == "scalar" and a.name not in workload.dims
     }
+    scalars |= {address_name(a.name): "0" for a in workload.args if a.is_pointer}
     kept: dict[str, None] = {}
     for condition in conditions:
         written = _with_meanings(condition, scalars)

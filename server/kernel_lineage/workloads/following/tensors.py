@@ -178,6 +178,8 @@ def method_of_sizes(shape: Record, name: str, args: list[Value], sizes: Sizes) -
 
 
 def method_of_options(options: Record, name: str, args: list[Value]) -> Value:
-    """What a method of `TensorOptions` gives: the options, with another type where it says one."""
-    dtype = next((kind for value in args if (kind := _dtype_in(value))), "") if name == "dtype" else ""
-    return Record(OPTIONS, {"dtype": TypeName(dtype)}) if dtype else options
+    """What a method of `TensorOptions` gives: the options, with another type where it says one, told or not."""
+    if name != "dtype":
+        return options
+    dtype = next((kind for value in args if (kind := _dtype_in(value))), "")
+    return Record(OPTIONS, {"dtype": TypeName(dtype)} if dtype else {})
