@@ -39,6 +39,12 @@ def test_no_other_kernel_makes_an_access_out_of_bounds_right():
     assert (verdict.standing, verdict.code) == (Standing.REJECTED, Reason.OUT_OF_BOUNDS)
 
 
+def test_a_kernel_that_is_as_it_was_may_be_given_larger_buffers():
+    outside = Stage(name="check", status=StageStatus.FAIL, code=Reason.OUT_OF_BOUNDS, reason="out of bounds")
+    (stage,) = judged_alone([outside], affine(), affine(beside=("finish",)))
+    assert (stage.status, stage.code) == (StageStatus.UNAVAILABLE, Reason.WORK_BESIDE)
+
+
 def test_two_calls_are_not_slower_than_one():
     slower = Stage(name="profile", status=StageStatus.FAIL, code=Reason.SLOWER, reason="slower: 0.6×")
     (twice,) = judged_alone([slower], affine(), affine(calls=2))

@@ -104,6 +104,8 @@ def proofs_of_both(
     refuted = [] if refuted is None else refuted
     if workload.language == "cuda" and workload.launch.constexpr:
         return Proofs(open="sizes are compiled into the kernel, and proofs do not vary them")
+    if after.beside and after.source == before.source:
+        return Proofs(open="the kernel is as it was, and the host code around it may give it larger buffers")
     try:
         mine = _obligations(after, path, workload)
         refuted += [o for o in mine if o.status is Status.REFUTED and not _misaligned(o)]
