@@ -15,7 +15,7 @@ LARGE = workload("\n[[profile_dims]]\nN = 8192\nC = 4096\n")
 SMALL = workload("\n[[profile_dims]]\nN = 6\nC = 600\n")
 
 
-def check(old: str, new: str, w=LARGE, options=None):
+def check(old: str, new: str, w=LARGE, options=GateOptions()):  # noqa: B008 - frozen
     v = judge(affine(), affine(old, new), w, device="emulated", options=options)
     return v, v.stage("check")
 

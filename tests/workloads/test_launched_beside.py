@@ -101,6 +101,9 @@ def test_a_kernel_may_be_named_in_any_way(tmp_path: Path, name: str):
 
     program = changed("merge<<<1, 1>>>(out, n);")
     assert program.entry == "ours::sums" and not program.beside
-    assert [step.entry for step in program.steps if isinstance(step, LaunchStep)] == ["sums", "merge"]
+    assert [step.entry for step in program.steps if isinstance(step, LaunchStep)] == [
+        "ours::sums",
+        "ours::merge",
+    ]
     # What is not read to its end is judged without the other kernel, which is named.
     assert changed("merge<<<1, 1>>>(asked(out), n);").beside == ("merge",)

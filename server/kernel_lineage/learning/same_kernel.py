@@ -89,8 +89,7 @@ def merged(
     old: Mapping[Place, Kernel], new: Mapping[Place, Kernel], pairs: Collection[tuple[Place, Place]]
 ) -> Iterator[tuple[Place, Place, str]]:
     """The kernels of a host function that launched several and launches others since, of which not one stands in
-    the place of each, or more than these: with each what it has become, or what the function launches now, and the
-    function.
+    the place of each: with each what it has become, or what the function launches now, and the function.
 
     Nothing says which kernel does the work of the old ones: only the function as a whole can be judged.
     """
@@ -105,7 +104,7 @@ def merged(
         taken = [stands.get(place) for place in places if old[place].name not in names]
         earlier = {old[place].name for place in places}
         won = [place for place in later if new[place].name not in earlier]
-        if len(won) > len(taken) or None in taken or len({*taken}) < len(taken):
+        if taken and (None in taken or len({*taken}) < len(taken) or len(won) > len(taken)):
             yield from ((place, stands.get(place, later[0]), launcher) for place in places)
 
 
