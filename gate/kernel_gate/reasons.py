@@ -181,7 +181,7 @@ class Reason(StrEnum):
     )
     WORK_BESIDE = ("work-beside", "check", _UNCLEAR,
         "The host code launches other kernels beside this one, which the baseline's does not: they were not run.",
-        "Judge the host function (CUDA: `klineage workload init FILE:FUNCTION` drafts one), or keep one kernel.",
+        "Judge the host function (`klineage workload init FILE:FUNCTION` drafts one), or keep one kernel.",
     )
     CASE_TIME_SPENT = ("case-time-spent", "check", _UNCLEAR,
         "The cases that ran, if any, agree, but shapes that the workload names did not fit into the check's time.",
