@@ -74,8 +74,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRepository:
-    """What replaying a repository's history gave."""
+    """A repository's history, and what replaying it gave."""
 
+    mined: Mined
     replayed: tuple[Replayed, ...]
     document: ReplayDocument
 
@@ -146,7 +147,7 @@ def replay_repository(
         device_seconds=pool.seconds,
         messages=messages,
     )
-    return ReplayedRepository(tuple(replayed), document)
+    return ReplayedRepository(mined, tuple(replayed), document)
 
 
 def _bench(
