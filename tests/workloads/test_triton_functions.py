@@ -6,7 +6,7 @@ import pytest
 
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
-from kernel_gate.program import LaunchStep, Program
+from kernel_gate.program import LaunchStep, Program, Value
 from kernel_gate.reasons import Reason
 from kernel_lineage.kernels.reading import kernels_of
 from kernel_lineage.learning.same_kernel import merged
@@ -138,6 +138,13 @@ def test_what_torch_works_out_behind_the_launches_stays(tmp_path: Path):
     same = FUSED.replace("sums", "totals").replace("return totals", "return totals.sum()")
     both = programs(tmp_path, summed, same)
     assert all("totals" in launches(program)[-1].arguments for program in both)
+
+
+def test_a_number_that_only_launches_are_given_is_a_dim(tmp_path: Path):
+    text = HEAD + KERNELS + FUNCTION.replace("power=0.25", "bias: int").replace(", power, W=", ", bias, W=")
+    assert "bias" in drafted(tmp_path, text).dims
+    before, _ = programs(tmp_path, text, text)
+    assert launches(before)[1].arguments[4] == Value("bias", "int32")
 
 
 def test_what_torch_works_out_first_is_an_input(tmp_path: Path):

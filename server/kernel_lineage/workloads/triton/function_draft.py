@@ -115,7 +115,16 @@ class _FunctionDraft:
             missing=tuple(dict.fromkeys(reading.missing)),
         )
         draft = replace(draft, assumed=tuple(filter(None, draft.assumed)))
-        draft = with_named_dims(draft, reading.reader, reading.constants)
+        passed = [
+            text
+            for step in end.launches
+            for text in (
+                *step.launch.grid,
+                *step.launch.constexpr.values(),
+                *(word.value for word in step.arguments if isinstance(word, Value)),
+            )
+        ]
+        draft = with_named_dims(draft, reading.reader, reading.constants, passed)
         return replace(draft, others=other_sizes(draft.dims, reading.cases))
 
     def _parameters(self) -> dict[str, object]:

@@ -11,10 +11,15 @@ from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.triton.host import Reader
 
 
-def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) -> Draft:
-    """The draft with the dims that it uses, those made of numbers by the first name that the code has for them."""
+def with_named_dims(
+    draft: Draft, reader: Reader, constants: Collection[str], passed: Collection[str] = ()
+) -> Draft:
+    """The draft with the dims that it uses, those made of numbers by the first name that the code has for them.
+
+    `passed` are the numbers of its launches, where it does not have them itself.
+    """
     texts = [t for a in draft.arguments for t in (*(a.shape or ()), str(a.value or ""), a.values)]
-    texts += draft.launch_texts
+    texts += (*draft.launch_texts, *passed)
     used = {n for t in texts for n in WORD.findall(t)}
     # A scalar may have the name of a dim that it is; expressions would mean one of two otherwise.
     means = {a.name: str(a.value) if a.kind == "scalar" else "" for a in draft.arguments}
