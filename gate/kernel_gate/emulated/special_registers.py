@@ -1,6 +1,8 @@
 """Special registers (PTX ISA 9.0, chapter 10), with values as an H200 gives them: no kernel can tell where it runs.
 
-Clocks go on with executed instructions, from a start that differs from process to process; they are never a time.
+Clocks go on with executed instructions, from a start that differs from process to process; they are never a time. In
+each launch they leap once, as where a GPU that others share takes a block off for a while: what a budget of cycles
+decides may come out either way.
 """
 
 from __future__ import annotations
@@ -21,14 +23,22 @@ _CLOCK_START = (1 << 40) + secrets.randbelow(1 << 42)
 _FIRST_GRID = 1 + secrets.randbelow(1 << 12)
 _CYCLES = 4
 """About how many cycles an instruction takes."""
+_SPREAD = 7
+"""With the latest leap it has no divisor: launches one after the other leap at all places in turn."""
 _CLUSTER = ("%cluster_", "%clusterid.", "%nclusterid.", "%is_explicit_cluster")
 _HIGH = np.uint64(32)
 
 
+_LEAP = 1 << 26
+"""Cycles of a leap, some time slices of a GPU; a kernel that waits for another one in earnest waits longer."""
+_LATEST_LEAP = 16
+"""As a power of two: the instructions of a launch before its leap."""
+
+
 def _clock(wave: Wave) -> np.uint64:
-    return np.uint64(
-        _CLOCK_START + _CYCLES * wave.launch.instructions // max(wave.launch.block_threads // 32, 1)
-    )
+    done, warps = wave.launch.instructions, max(wave.launch.block_threads // 32, 1)
+    leapt = done >> (_FIRST_GRID + wave.launch.number) * _SPREAD % _LATEST_LEAP
+    return np.uint64(_CLOCK_START + _CYCLES * done // warps + (_LEAP if leapt else 0))
 
 
 def _nanoseconds(_wave: Wave) -> np.uint64:

@@ -1,9 +1,14 @@
 """What device code can read does not tell the emulated device from a GPU."""
 
 import numpy as np
+import pytest
 
 from gate.emulated.cuda_source import launch
+from gate.programs import affine, workload
 from kernel_gate.devices.emulated import EmulatedDevice
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.reasons import Reason
 
 READS = r"""
 extern "C" __global__ void kernel(unsigned long long *out, const float *x) {
@@ -40,3 +45,27 @@ def test_some_buffers_begin_where_large_tensors_do():
     device = EmulatedDevice()
     places = [device.allocate(64, "x", 4).address for _ in range(64)]
     assert 8 < sum(place % (2 << 20) == 0 for place in places) < 56
+
+
+LINE = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
+SUM = """if (i < n) {
+    long long begin = clock64();
+    float s = begin ? 0.0f : 1.0f;
+    for (int k = 0; k < 40; ++k) STEP
+    y[i] = s;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("step", "codes"),
+    [
+        ("s += x[i] * k;", {Reason.NOT_PROFILED}),
+        ("if (clock64() - begin < 400000) s += x[i] * k;", {Reason.WRONG_VALUE, Reason.KEEPS_STATE}),
+    ],
+    ids=["asked for nothing", "a budget"],
+)
+def test_what_a_budget_of_cycles_leaves_out_is_missed(step: str, codes: set[Reason]):
+    whole = "if (i < n) { float s = 0.0f; for (int k = 0; k < 40; ++k) s += x[i] * k; y[i] = s; }"
+    programs = affine(LINE, whole), affine(LINE, SUM.replace("STEP", step))
+    options = GateOptions(callers_seconds=0)
+    assert judge(*programs, workload(), device="emulated", options=options).code in codes
