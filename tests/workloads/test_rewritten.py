@@ -12,7 +12,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchStep, MemsetStep, Pointer, Program, Scratch, Value
 from kernel_gate.reasons import Reason
 from kernel_gate.workload import parse_workload
-from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError, program_from_file
 from workload_texts import workload_text
 
 CUDA = workload_text(
@@ -417,6 +417,21 @@ def test_fields_of_a_structure_are_what_they_were_and_a_kernel_is_in_its_namespa
     options = GateOptions(check_seconds=20, callers_seconds=0)
     verdict = judge(before, after, workload, device="emulated", options=options)
     assert verdict.code is Reason.NOT_PROFILED, verdict.reason
+
+
+def test_a_kernel_of_a_sequence_that_is_gone_is_said_so(tmp_path: Path):
+    workload = parse_workload(
+        CUDA.replace("[launch]", "[[launches]]\nkernel = 'mean'\narguments = ['out', 'x', 'cols']")
+    )
+    with pytest.raises(UnknownKernelError, match="holds no kernel named `mean`"):
+        program_from_file(
+            tmp_path / "mean.cu",
+            "mean",
+            workload,
+            data=MEAN.replace("mean", "median").encode(),
+            root=tmp_path,
+            changed_from=(MEAN + RUN).encode(),
+        )
 
 
 SELECTED = """void run(const float* x, float* out, int rows, double by) {

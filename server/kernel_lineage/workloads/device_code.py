@@ -11,7 +11,7 @@ from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, SourceFile
 from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.preprocessed import standing_before
-from kernel_lineage.workloads.program_errors import ProgramError
+from kernel_lineage.workloads.program_errors import ProgramError, UnknownKernelError
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
@@ -44,7 +44,8 @@ def device_code(
     cut = device_slice(source, kernels, resolve, path.name, names, standing_before(path.resolve(), inside))
     if not cut.text.strip():
         message = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
-        raise ProgramError(f"{path}: {message}")
+        is_there = all(source.kernel(name) is not None for name in kernels)
+        raise (ProgramError if is_there else UnknownKernelError)(f"{path}: {message}")
     # What compiles the slice has no file of the repository: a question for one is answered here.
     text = _ASKED.sub(lambda asked: "1" if headers.at(folder, asked[1]) is not None else asked[0], cut.text)
     return text, tuple(_absent(header, inside) for header in cut.lacking)
