@@ -16,7 +16,7 @@ from kernel_gate.arguments import Argument
 from kernel_gate.expressions import ExpressionError, Number, evaluate
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import with_meanings
 from kernel_lineage.rewrite.memory import remembered_facts
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar, StatedPromise
 from kernel_lineage.workloads.first_device import device_facts
@@ -104,7 +104,7 @@ def _promises(workload: Workload, where: str) -> Iterable[StatedPromise]:
     named = {a.value: a.name for a in workload.args if a.kind == "scalar" and isinstance(a.value, str)}
     for promise in workload.promises:
         evidence = f"`{promise}` is promised by the workload {where}"
-        renamed = WORD.sub(lambda m: named.get(m.group(), m.group()), promise)
+        renamed = with_meanings(promise, named)
         for expr in dict.fromkeys((promise, renamed)):
             yield StatedPromise(expr, evidence)
 

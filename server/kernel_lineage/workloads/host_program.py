@@ -15,7 +15,7 @@ from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Poi
 from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import SourceFile
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 
 _SIZES = (1, 2, 3, 5, 8, 17, 32, 64, 96, 1000, 4096, 65_537, 1 << 24)
@@ -77,19 +77,15 @@ def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
     scalars |= {address_name(a.name): "0" for a in workload.args if a.is_pointer}
     kept: dict[str, None] = {}
     for condition in conditions:
-        written = _with_meanings(condition, scalars)
+        written = with_meanings(condition, scalars)
         for count in (CHECKED, multiprocessors()) if {*WORD.findall(written)} & {*NAMES} else (0,):
-            text = _with_meanings(written, dict.fromkeys(NAMES, str(count)))
+            text = with_meanings(written, dict.fromkeys(NAMES, str(count)))
             try:
                 if text and names(text) <= workload.dims.keys() and not _always_holds(text):
                     kept[ast.unparse(tree_of(text))] = None
             except ExpressionError:
                 continue
     return tuple(kept)
-
-
-def _with_meanings(text: str, meanings: Mapping[str, str]) -> str:
-    return WORD.sub(lambda m: meanings.get(m[0], m[0]), text)
 
 
 def _always_holds(condition: str) -> bool:

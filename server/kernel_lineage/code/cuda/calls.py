@@ -34,7 +34,7 @@ from kernel_lineage.code.values import (
     why,
 )
 from kernel_lineage.kernels.cuda_forms import bare, read_call, text_of
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import with_meanings
 
 _LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
 _STORES = frozenset({"__stcs", "__stwt", "__stcg", "__stwb"})
@@ -321,7 +321,7 @@ def substituted_text(body: str, parameters: tuple[str, ...], arguments: list[Nod
     if parameters and parameters[-1].endswith("..."):
         bindings["__VA_ARGS__"] = ", ".join(texts[len(parameters) - 1 :])
     text = re.sub(r"(?<!#)#\s*([A-Za-z_]\w*)", '""', body)
-    text = WORD.sub(lambda m: bindings.get(m.group(), m.group()), text)
+    text = with_meanings(text, bindings)
     return re.sub(r"\s*##\s*", "", text)
 
 

@@ -18,7 +18,7 @@ from kernel_lineage.kernels.cuda_parameters import of_one_meaning, type_meanings
 from kernel_lineage.kernels.cuda_text import Macro, Text, closing
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.source import SourceFile
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import with_meanings
 
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|constexpr|typename|__restrict__|__restrict|__shared__|__grid_constant__|extern|inline|"
@@ -198,7 +198,7 @@ class Names:
             base = " ".join(_QUALIFIERS.sub(" ", target).split())
         name, bracket, arguments = base.partition("<")
         if bracket and types:
-            base = name + bracket + WORD.sub(lambda m: types.get(m[0], m[0]), arguments)
+            base = name + bracket + with_meanings(arguments, types)
         return base
 
     def element(self, written: str, types: Mapping[str, str]) -> Element:

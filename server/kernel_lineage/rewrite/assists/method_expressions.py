@@ -12,7 +12,7 @@ from kernel_lineage.code.cuda.inlining import Formal, parameters_of
 from kernel_lineage.code.cuda.names import Names
 from kernel_lineage.code.cuda.structs import Struct
 from kernel_lineage.kernels.cuda_forms import bare, field_of, inside, operator_of, text_of
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import with_meanings
 from kernel_lineage.rewrite.assists.expression_types import RANKS, type_of
 from kernel_lineage.rewrite.assists.layout import statements_of, with_changes
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
@@ -142,7 +142,7 @@ class Method:
         return self._meant(" ".join(words).replace(" :: ", "::").replace(": :", "::"))
 
     def _meant(self, written: str) -> str:
-        return WORD.sub(lambda m: self.types.get(m[0], m[0]), written).strip()
+        return with_meanings(written, self.types).strip()
 
     def _type(self, value: Node, formals: list[Formal]) -> str:
         kinds = {m.name: self._meant(m.type) + "*" * len(m.sizes) for m in self.struct.members}

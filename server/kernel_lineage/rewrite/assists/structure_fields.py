@@ -21,7 +21,7 @@ from kernel_lineage.kernels.cuda_text import at_commas, blank_literals, closing,
 from kernel_lineage.kernels.edits import Edit, edited, replace_node
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, Launch, Span
-from kernel_lineage.kernels.words import WORD, WORD_OF_BYTES
+from kernel_lineage.kernels.words import WORD, WORD_OF_BYTES, with_meanings
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
@@ -79,7 +79,7 @@ class FieldsApart:
 
     def named(self, text: str) -> str:
         """A line for people, with the fields' own names."""
-        return WORD.sub(lambda m: self.fields.get(m[0], m[0]), text)
+        return with_meanings(text, self.fields)
 
     def together(self, data: bytes) -> bytes:
         """A file's contents that was made of the other text, with structures as parameters again. Refused where a
@@ -348,7 +348,7 @@ class _Structures:
 
 def _in_terms_of(renamed: Mapping[str, str], written: str) -> str:
     """A type with what stands for its names outside of the structure."""
-    return WORD.sub(lambda m: renamed.get(m[0], m[0]), written)
+    return with_meanings(written, renamed)
 
 
 def _declared(declaration: Node, renamed: Mapping[str, str]) -> Iterator[tuple[str, _Field]]:

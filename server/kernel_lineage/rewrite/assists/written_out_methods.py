@@ -19,7 +19,7 @@ from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.edits import Edit, replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.rewrite.assists.expression_types import type_of
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import descendants, source_of, syntax_of
@@ -108,7 +108,7 @@ class _Calls:
         field = text_of(node.child_by_field_name("field"))
         member = next((m for m in struct.members if m.name == field), None)
         written = member.type + "*" * len(member.sizes) if member is not None else ""
-        return WORD.sub(lambda m: types.get(m[0], m[0]), written)
+        return with_meanings(written, types)
 
     def _struct(self, written: str) -> tuple[Struct, dict[str, str]]:
         """A structure of the file, and what names of types stand for in it."""
@@ -124,7 +124,7 @@ class _Calls:
             raise Refusal(f"not all of the template's arguments of `{written}` are told")
         types = {name: a for (_, name, _), a in zip(struct.parameters, actuals, strict=True)}
         for name, meant in struct.aliases.items():
-            types[name] = WORD.sub(lambda m: types.get(m[0], m[0]), meant)
+            types[name] = with_meanings(meant, types)
         return struct, types
 
     def _check_names(self, struct: Struct, outside: set[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import with_meanings
 from kernel_lineage.workloads.model import Draft
 
 _MOST_TIMED = 1 << 31
@@ -27,7 +27,7 @@ def _in_dims_of(draft: Draft, other: Draft) -> dict[str, int] | None:
     if len(draft.dims) != len(other.dims):
         return None
     names = dict(zip(other.dims, draft.dims, strict=True))
-    renamed = [WORD.sub(lambda m: names.get(m[0], m[0]), text) for text in _texts(other)]
+    renamed = [with_meanings(text, names) for text in _texts(other)]
     return dict(zip(draft.dims, other.dims.values(), strict=True)) if renamed == [*_texts(draft)] else None
 
 

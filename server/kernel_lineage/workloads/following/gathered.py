@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.expressions import names as names_in
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import with_meanings
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.unit import Unit
@@ -36,7 +36,7 @@ class Gathered:
 
     def expression(self, number: Number) -> str:
         """A number as an expression."""
-        self.texts.append(WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
+        self.texts.append(with_meanings(tidy(number.text), self.addresses))
         return self.texts[-1]
 
     def text(self, what: str, value: Value) -> str | None:
@@ -55,7 +55,7 @@ class Gathered:
         sizes = self.sizes
         used = {name for text in self.texts for name in names_in_order(text)}
         fixed = (self.unit.constants.keys() | self.unit.macros.keys()) & sizes.dims.keys() - used
-        promises = (_with_numbers(p, {n: sizes.dims[n] for n in fixed}) for p in sizes.promises)
+        promises = (with_meanings(p, {n: str(sizes.dims[n]) for n in fixed}) for p in sizes.promises)
         over = {tidy(p): names_in(p) for p in promises if _over(p, sizes.dims)}
         while more := {n for names in over.values() if names & used for n in names - used}:
             used |= more
@@ -66,10 +66,6 @@ class Gathered:
         order = [n for text in texts for n in names_in_order(text)]
         names = [n for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims]
         return {n: sizes.dims[n] for n in names}, tuple(p for p, about in over.items() if about & used)
-
-
-def _with_numbers(text: str, numbers: Mapping[str, int]) -> str:
-    return WORD.sub(lambda m: str(numbers.get(m[0], m[0])), text)
 
 
 def _over(text: str, dims: Mapping[str, int]) -> bool:

@@ -16,7 +16,7 @@ from kernel_gate.program import LaunchSpec
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.source import Kernel, Parameter
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.following.fields import passed
 from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launches import Launched
@@ -362,7 +362,7 @@ def translated(value: Value, meanings: Mapping[str, str]) -> str | None:
         return None
     texts = {n: meanings[n] if WORD.fullmatch(meanings[n]) else f"({meanings[n]})" for n in used}
     # Parsed and written again, it has no more brackets than it needs.
-    return ast.unparse(tree_of(WORD.sub(lambda m: texts.get(m[0], m[0]), value.text)))
+    return ast.unparse(tree_of(with_meanings(value.text, texts)))
 
 
 def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:

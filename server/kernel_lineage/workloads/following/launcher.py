@@ -49,7 +49,7 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
     function = launch.frames[-1].function
     roles: dict[str, Role] = {}
     for parameter, role in _touched(launcher.source, function, unit, _DEPTH):
-        roles[parameter] = _together(roles[parameter], role) if parameter in roles else role
+        roles[parameter] = together(roles[parameter], role) if parameter in roles else role
     facts = Gathered(unit, sizes, {}, launch)
     arguments = tuple(
         argument_of(_parameter(part, unit), value, roles.get(value.written, "input"), facts)
@@ -159,7 +159,7 @@ def _root(expression: str, function: HostCode, values: Mapping[str, str]) -> str
     return expression
 
 
-def _together(first: Role, then: Role) -> Role:
+def together(first: Role, then: Role) -> Role:
     """What a sequence does with a buffer: what it writes first is an output, whoever reads it later."""
     if first == "input" and then != "input":
         return "inout"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from kernel_gate.expressions import evaluate_int
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import with_meanings
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, MULTIPROCESSORS, multiprocessors
 from kernel_lineage.workloads.following.functions import HostCode
@@ -191,7 +191,7 @@ class Sizes:
         if not parts:
             return plain(value)
         texts = {name: part.text if part.text == name else f"({part.text})" for name, part in parts.items()}
-        return made(value, WORD.sub(lambda m: texts.get(m[0], m[0]), text))
+        return made(value, with_meanings(text, texts))
 
     def dim_in_code(self, name: str, size: int, where: str) -> Number:
         """A dim that the code gives a size; with the function's name where another one has the name already.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.equal_dims import is_named_for_want
 from kernel_lineage.workloads.following.callers import Caller
 from kernel_lineage.workloads.model import UNTYPED, USUALLY_TAKEN, DraftArgument
@@ -102,7 +102,7 @@ def _named(caller: Caller, reading: Reading) -> Caller:
         names[name] = name if wanted in {*names.values(), *caller.sizes} else wanted
 
     def renamed(text: str) -> str:
-        return WORD.sub(lambda m: names.get(m[0], m[0]), text)
+        return with_meanings(text, names)
 
     return replace(
         caller,

@@ -14,6 +14,7 @@ from pathlib import Path
 from kernel_gate.program import Value
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.files import Launcher
+from kernel_lineage.workloads.following.launcher import together
 from kernel_lineage.workloads.host_program import Unclear, buffer_of
 from kernel_lineage.workloads.model import Draft, DraftArgument, Role, Taken
 from kernel_lineage.workloads.triton.arguments import as_tensor, buffer, constant_text, why_unknown
@@ -104,17 +105,15 @@ class _FunctionDraft:
                 reading.reader.called_as.setdefault(value.text, name)
         sizes = reading.reader.sizes
         tiles = dict(self._of_launches(end))
+        notes = (*reading.said, *reading.reader.said, *reading.reader.decided, *tiles.values())
         draft = replace(
             draft,
             arguments=arguments,
             constexpr=constexpr,
             promises=(*end.promises, *reading.reader.promises, *tiles, *each_once(arguments, sizes)),
-            assumed=tuple(
-                dict.fromkeys((*reading.said, *reading.reader.said, *reading.reader.decided, *tiles.values()))
-            ),
+            assumed=tuple(filter(None, dict.fromkeys(notes))),
             missing=tuple(dict.fromkeys(reading.missing)),
         )
-        draft = replace(draft, assumed=tuple(filter(None, draft.assumed)))
         passed = [
             text
             for step in end.launches
@@ -209,8 +208,7 @@ class _FunctionDraft:
             for parameter, name in passed.items():
                 if name and parameter in of_kernel:
                     role = of_kernel[parameter]
-                    before = roles.setdefault(name, role)
-                    roles[name] = "inout" if before == "input" and role != "input" else before
+                    roles[name] = together(roles[name], role) if name in roles else role
                 if name and parameter in index:
                     indices.add(name)
         return roles, indices

@@ -254,9 +254,8 @@ def _read_in(node: ast.expr) -> set[str]:
 def launched_from(function: str, module: HostModule) -> frozenset[str]:
     """The names of the kernels that a function of a module launches, itself or through others of the module."""
     last = {name.rpartition(".")[2]: name for name in module.functions}
-    calls = {last[called] for called in called_in(module.functions[function]) if called in last}
     names = reachable(
-        [function, *calls],
+        [function],
         lambda name: [last[called] for called in called_in(module.functions[name]) if called in last],
     )
     return frozenset().union(*(launched_in(module.functions[name]) for name in names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.equal_dims import in_new_names, is_named_for_want
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.triton.host import Reader
@@ -35,4 +35,4 @@ def with_named_dims(
     promises = [p for p in draft.promises if unused.isdisjoint(WORD.findall(p))]
 
     draft = replace(draft, dims=dims, checked=dims, promises=tuple(promises))
-    return in_new_names(draft, lambda text: WORD.sub(lambda m: renamed.get(m[0], m[0]), text))
+    return in_new_names(draft, lambda text: with_meanings(text, renamed))
