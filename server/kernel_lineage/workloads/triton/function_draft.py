@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from kernel_gate.expressions import names as names_in
 from kernel_gate.program import Value
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.files import Launcher
@@ -188,7 +189,7 @@ class _FunctionDraft:
                     self.reading.missing.append(f"how {name} lies in memory, which is not row by row")
                 yield buffer(name, value, value, role, name in indices, self.reading)
             elif name in scalars and any(
-                (isinstance(word, str) and word == name) or (isinstance(word, Value) and name in word.value)
+                word == name or (isinstance(word, Value) and name in names_in(word.value))
                 for step in end.launches
                 for word in step.arguments
             ):
