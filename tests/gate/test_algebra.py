@@ -204,6 +204,24 @@ def test_a_row_that_cancels_is_as_far_off_as_its_inputs_are_rounded(after: str, 
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("after", "status"),
+    [
+        ("y[i] = fmaf(x[i], r, 0.4f - m * r);", StageStatus.PASS),
+        ("y[i] = fmaf(x[i], r, 0.403f - m * r);", StageStatus.FAIL),
+        ("y[i] = __half2float(__float2half((x[i] - m) * r + 0.4f));", StageStatus.FAIL),
+    ],
+    ids=["the same", "another number", "fewer bits"],
+)
+def test_a_row_that_comes_out_exact_is_as_far_off_as_its_inputs_are_rounded(
+    after: str, status: StageStatus
+) -> None:
+    # Of a row of one element 0.4 is left before; after, 0.4 and what the product rounds off.
+    stage = verdict(NORMED + "y[i] = (x[i] - m) * r + 0.4f;", NORMED + after, algebra_seconds=20)
+    assert stage.status is status, stage.reason
+
+
+@pytest.mark.long
 def test_one_program_beside_itself_is_not_asked_for_its_expression() -> None:
     stage = verdict(SERIAL, SERIAL, algebra_seconds=20)
     assert stage.status is StageStatus.PASS

@@ -78,6 +78,15 @@ def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, 
     return noise
 
 
+def comes_out_exact(run: CheckState, case: Case, name: str, reference: Reference) -> bool:
+    """Whether the baseline rounds off far less of an output than on inputs as declared, as in a row of one element."""
+    own = noise_of(run, case, reference).get(name)
+    if own is None or run.declared is None:
+        return False
+    usual = noise_of(run, *run.declared).get(name)
+    return usual is not None and usual.errors.worst > _FACTOR * own.errors.worst
+
+
 def _plain_and_noisy(
     run: CheckState, built: Built, case: Case, reference: Reference
 ) -> tuple[Mapping[str, Array], list[Mapping[str, Array]]]:
