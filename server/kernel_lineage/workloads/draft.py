@@ -24,6 +24,7 @@ from kernel_lineage.workloads.equal_dims import with_names_apart, with_one_of_eq
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.filled_variables import with_filled_variables
 from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.function_draft import takes_tensors, tensor_function_drafts
 from kernel_lineage.workloads.following.launcher import draft_of_launcher
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
@@ -249,7 +250,11 @@ def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[
         yield from function_drafts(kernel, path, state.modules, taken)
         return
     if isinstance(kernel, Launcher):
-        yield draft_of_launcher(kernel, _unit(with_headers(path, state.root, data_of(kernel))), path.name)
+        unit = _unit(with_headers(path, state.root, data_of(kernel)))
+        if any(map(takes_tensors, unit.functions.get(kernel.name, ()))):
+            yield from tensor_function_drafts(kernel, unit, path.name, partial(state.callers_of, unit))
+        else:
+            yield draft_of_launcher(kernel, unit, path.name)
         return
     if kernel.language is Language.TRITON:
         yield from triton_drafts(kernel, path, state.modules, taken)

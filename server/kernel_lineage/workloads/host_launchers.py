@@ -318,11 +318,21 @@ class Reading(Sequence):
         parts: list[tuple[LaunchArgument, Parameter | None]] = [(a, None) for a in arguments]
         if len(arguments) <= len(kernel.parameters):
             parts = [(part.given, part.parameter) for part in passed(kernel, launch, self.unit)]
-        operands = tuple(self._operand(argument, parameter) for argument, parameter in parts)
+        types = dict(zip((t.name for t in kernel.template_parameters), callee.template, strict=False))
+        operands = tuple(
+            self._operand(argument, self._dtype_of(parameter, types) if parameter is not None else None)
+            for argument, parameter in parts
+        )
         self.steps.append(LaunchStep(callee.name, spec, operands, callee.template))
         return plain(0)
 
-    def _operand(self, operand: LaunchArgument, parameter: Parameter | None) -> Operand:
+    def _dtype_of(self, parameter: Parameter, types: Mapping[str, str]) -> str | None:
+        """The type of a kernel's parameter, with what stands for the type parameters of its template."""
+        kind = bare_type(parameter.type)
+        return parameter.dtype or dtype_of(alias_of(types.get(kind, kind), self.unit))
+
+    def _operand(self, operand: LaunchArgument, kind: str | None) -> Operand:
+        """What a launch gives for a parameter of type `kind`."""
         buffer = buffer_at(operand.value)
         if isinstance(operand.value, (Address, Buffer)):
             memory = self._kept(buffer, operand.written)
@@ -331,7 +341,6 @@ class Reading(Sequence):
                 return memory
             return Pointer(memory, self.expression(times(offset, plain(self._itemsize(operand.value)))))
         text = self.expression(operand.value)
-        kind = parameter and (parameter.dtype or dtype_of(alias_of(bare_type(parameter.type), self.unit)))
         argument = self.workload.argument(text)
         if argument is not None and argument.kind == "scalar" and kind in (None, argument.dtype):
             return argument.name

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kernel_gate.dtypes import DTYPES
-from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Scratch, Value
 from kernel_gate.workload import Workload, address_name
@@ -17,6 +15,7 @@ from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
+from kernel_lineage.workloads.following.written import tidy
 
 _SIZES = (1, 2, 3, 5, 8, 17, 32, 64, 96, 1000, 4096, 65_537, 1 << 24)
 _TRIED = 200
@@ -82,7 +81,7 @@ def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
             text = with_meanings(written, dict.fromkeys(NAMES, str(count)))
             try:
                 if text and names(text) <= workload.dims.keys() and not _always_holds(text):
-                    kept[ast.unparse(tree_of(text))] = None
+                    kept[tidy(text)] = None
             except ExpressionError:
                 continue
     return tuple(kept)

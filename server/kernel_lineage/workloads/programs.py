@@ -20,8 +20,10 @@ from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.argument_order import arguments_differ, order_by_names, order_of
 from kernel_lineage.workloads.device_code import device_code, triton_text
 from kernel_lineage.workloads.files import kernel_in, launched_by, source_of
+from kernel_lineage.workloads.following.function_draft import takes_tensors
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.function_program import tensor_function_steps
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_program import Unclear
 from kernel_lineage.workloads.host_work import (
@@ -29,6 +31,7 @@ from kernel_lineage.workloads.host_work import (
     changed_steps,
     cuda_host_work,
     host_code,
+    on_a_device,
     own_dims,
     triton_host_work,
 )
@@ -81,7 +84,9 @@ def program_from_file(
             return _called(former or source, source, path, kernel_name, workload, root, name or path.name)
         unit = unit_of(source.data.decode("utf-8", "replace")) if language is Language.CUDA else None
         if unit is not None and kernel_name in unit.functions:
-            return _launched(source, unit, path, kernel_name, workload, root, name or path.name)
+            return _launched(
+                former or source, source, unit, path, kernel_name, workload, root, name or path.name
+            )
     own = partial(
         _one_launch,
         source,
@@ -248,6 +253,7 @@ def _sequence(
 
 
 def _launched(
+    former: SourceFile,
     source: SourceFile,
     own: Unit,
     path: Path,
@@ -256,19 +262,25 @@ def _launched(
     root: Path,
     label: str,
 ) -> Program:
-    """The program of a host function: what it launches, as its statements say. `own` is the file without headers."""
+    """The program of a host function: what it launches, as its statements say.
+
+    `own` is the file without headers, `former` the file of which the workload is.
+    """
     launched = own.launched_by(function)
     kernels = tuple(k.name for k in source.kernels if k.name in launched)
     if not kernels:
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
-    text, lacking = device_code(source, kernels, path, root, ())
     unit = host_code(path, root, source.data)
     # A function that the file's own options leave out is one of another build.
     unit = unit if function in unit.functions else unit_of(with_headers(path, root, source.data))
     try:
-        read_steps = read_host_function(source, unit, own, function, workload)
-    except Unreadable as error:
+        if any(map(takes_tensors, unit.functions[function])):
+            read_steps = tensor_function_steps(function, former, source, path, on_a_device(workload), root)
+        else:
+            read_steps = read_host_function(source, unit, own, function, workload)
+    except (Unclear, Unreadable) as error:
         raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
+    text, lacking = device_code(source, kernels, path, root, read_steps.template_arguments)
     return Program(
         "cuda",
         text,
@@ -276,6 +288,8 @@ def _launched(
         lacking=lacking,
         steps=read_steps.as_compiled(source),
         scratch=read_steps.scratch,
+        launched_where=read_steps.conditions,
+        own_dims=own_dims(workload, read_steps.numbers),
         name=label if read_steps.calls == 1 else f"{label}, called twice",
         calls=read_steps.calls,
     )

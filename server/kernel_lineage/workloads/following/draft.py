@@ -265,11 +265,11 @@ def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts
         why = f"nothing tells {buffer.untold}" if buffer is not None and buffer.untold else ""
         why = why and f"bytes are allocated, and {why}"
         facts.missing.append(f"{UNSHAPED}{name}: {why or f'nothing allocates `{argument.written}`'}")
-    values = _values(name, buffer, role, dtype, facts) if role != "output" else ""
+    values = values_of(name, buffer, role, dtype, facts) if role != "output" else ""
     return DraftArgument(name, role, dtype, shape, values)
 
 
-def _values(name: str, buffer: Buffer | None, role: str, dtype: str | None, facts: Gathered) -> str:
+def values_of(name: str, buffer: Buffer | None, role: str, dtype: str | None, facts: Gathered) -> str:
     """What a buffer that is read holds before the launch."""
     is_float = dtype is None or dtype.startswith(("float", "bfloat"))
     # A program that has nothing to compute with clears what it only reads; zeros tell no kernel from another.

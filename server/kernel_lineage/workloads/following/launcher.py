@@ -32,7 +32,8 @@ from kernel_lineage.workloads.following.values import Number, Opaque
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.model import Draft, Role
 
-_THREADS = "128"
+LAUNCHED_ALONE = ("1",), ("128",)
+"""The grid and the block of a workload of a host function, of which none takes the grid."""
 _STREAM = "cudaStream_t"
 _NOWHERE = Span(0, 0, 0, 0)
 _DEPTH = 4
@@ -65,8 +66,7 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
         dims,
         dims,
         arguments,
-        ("1",),
-        (_THREADS,),
+        *LAUNCHED_ALONE,
         chosen=tuple(n for n in dims if n in sizes.chosen),
         told={n: sizes.lists[n] for n in dims if n in sizes.lists},
         promises=promises,

@@ -57,6 +57,11 @@ class Launched:
         return self.callee.template
 
     @property
+    def parts(self) -> tuple[Launched, ...]:
+        """The launches of kernels that it is."""
+        return (self,)
+
+    @property
     def numbers(self) -> Iterator[Number]:
         """The numbers of all that is given, bytes and extents of buffers among them."""
         for value in (*self.grid, *self.block, self.shared, *(argument.value for argument in self.arguments)):

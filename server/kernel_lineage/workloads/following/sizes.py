@@ -34,6 +34,7 @@ _ASKED = re.compile(
     r"|\b(\w+)\s*\.\s*sizes\s*\(\s*\)\s*\[\s*(\d+)\s*\]"
 )
 _RANK = re.compile(r"\b(\w+)\s*\.\s*(?:dim|ndimension)\s*\(\s*\)\s*==\s*(\d+)")
+_RANK_AT_LEAST = re.compile(r"\b(\w+)\s*\.\s*(?:dim|ndimension)\s*\(\s*\)\s*>=\s*(\d+)")
 _CALLED = re.compile(
     r"\b(\w+)\s*=\s*(?:\(\s*[\w:]+\s*\)\s*|static_cast\s*<[^<>]*>\s*\(\s*|[A-Za-z_]\w*\s*\(\s*)?"
     r"(\w+)\s*\.\s*(?:(?:size)\s*\(\s*(-?\d+)\s*\)|sizes\s*\(\s*\)\s*\[\s*(\d+)\s*\]|(numel)\s*\(\s*\))"
@@ -71,6 +72,11 @@ def asked_of_tensors(function: HostCode) -> Asked:
     ranks = {
         n: max(max(axes) + 1, -min(axes), 2) for n, axes in indices.items() if max(axes) > 0 or min(axes) < 0
     }
+    for match in _RANK_AT_LEAST.finditer(text):
+        name, least = match[1], int(match[2])
+        # Who asks for the first extents and counts all elements does something with the rest.
+        has_more = indices.get(name) == {*range(least)} and f"{name}.numel()" in text
+        ranks[name] = max(least + has_more, ranks.get(name, 0))
     ranks.update({match[1]: int(match[2]) for match in _RANK.finditer(text)})
     names: dict[tuple[str, int | str], str] = {}
     for match in _CALLED.finditer(text):

@@ -59,11 +59,13 @@ def follow_way(
     with_literals: bool = False,
     compiled: Collection[str] = (),
     caller: Caller | None = None,
+    follower: type[Follower] = Follower,
 ) -> tuple[Launched, Sizes] | None:
     """The launch that a function comes to, with sizes that keep what is asked for on the way.
 
     `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims; `compiled`: so are
-    these macros and constants, which device code names too. `caller` gives the function its arguments.
+    these macros and constants, which device code names too. `caller` gives the function its arguments. `follower` says
+    where the way ends.
     """
     asked = asked_of_tensors(entry)
     dims: Mapping[str, int] = {}
@@ -86,14 +88,15 @@ def follow_way(
             taken = caller.taken(sizes) if caller is not None else {}
         except NotFollowed:
             return result
-        launch = Follower(unit, sizes, kernel, leading, passes).follow(entry, taken)
+        launch = follower(unit, sizes, kernel, leading, passes).follow(entry, taken)
         if launch is None:
             return result
         result = launch, sizes
         wider = {n: r for n, r in sizes.ranks.items() if r > asked.ranks.get(n, 0)}
         asked = replace(asked, ranks={**asked.ranks, **wider}, at_least=asked.at_least | wider.keys())
         broken = any(not condition.value for condition in sizes.promises.values())
-        more = {n: is_of_block for n, is_of_block in threads_of(launch, sizes).items() if n not in threads}
+        of_block = (one for part in launch.parts for one in threads_of(part, sizes).items())
+        more = {n: is_of_block for n, is_of_block in of_block if n not in threads}
         copies = _copies_of_used(launch, sizes)
         if not sizes.equal and not broken and not wider and not more and not copies:
             break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from kernel_gate.expr.syntax import tree_of
+from kernel_gate.expressions import ExpressionError, evaluate
 
 
 def tidy(text: str) -> str:
@@ -12,18 +13,41 @@ def tidy(text: str) -> str:
     try:
         tree = tree_of(text)
         return ast.unparse(_Tidy().visit(tree))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, ExpressionError):
         return text
 
 
 class _Tidy(ast.NodeTransformer):
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        is_constant = not any(isinstance(inner, (ast.Name, ast.Call)) for inner in ast.walk(node))
+        return ast.Constant(bool(evaluate(ast.unparse(node), {}))) if is_constant else node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        is_and = isinstance(node.op, ast.And)
+        if any(_is_bool(side, not is_and) for side in node.values):
+            return ast.Constant(not is_and)
+        left = [side for side in node.values if not _is_bool(side, is_and)]
+        return ast.BoolOp(node.op, left) if len(left) > 1 else left[0] if left else ast.Constant(is_and)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if _is_bool(node.test, True) or _is_bool(node.test, False):
+            return node.body if _is_bool(node.test, True) else node.orelse
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        node = ast.BinOp(self.visit(node.left), node.op, self.visit(node.right))
+        self.generic_visit(node)
         if isinstance(node.op, ast.FloorDiv) and (rounded := _rounded_up(node.left, node.right)) is not None:
             return ast.Call(ast.Name("ceil_div", ast.Load()), [rounded, node.right], [])
         if isinstance(node.op, ast.Mult) and _number(node.right) == 1:
             return node.left
         return node
+
+
+def _is_bool(node: ast.AST, value: bool) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
 
 
 def _rounded_up(top: ast.expr, bottom: ast.expr) -> ast.expr | None:

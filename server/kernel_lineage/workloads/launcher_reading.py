@@ -1,0 +1,226 @@
+"""A host function that launches kernels, followed exactly over a workload, with what its parameters are there."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from math import prod
+
+from tree_sitter import Node
+
+from kernel_gate.expr.syntax import tree_of
+from kernel_gate.expressions import ExpressionError, evaluate
+from kernel_gate.expressions import Number as Plain
+from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.workloads.following.fields import alias_of
+from kernel_lineage.workloads.following.functions import HostCode, HostParameter
+from kernel_lineage.workloads.following.launch_site import parts_of
+from kernel_lineage.workloads.following.launches import LaunchArgument
+from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
+from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    KernelName,
+    NotFollowed,
+    Number,
+    Opaque,
+    Record,
+    Tensor,
+    Value,
+    plain,
+)
+from kernel_lineage.workloads.following.values import Pointer as Address
+from kernel_lineage.workloads.host_launchers import STREAM, Reading
+from kernel_lineage.workloads.host_program import Unclear
+from kernel_lineage.workloads.names_before import NamesBefore
+from kernel_lineage.workloads.promises import says_nothing
+
+_MADE = frozenset({"empty", "zeros", "empty_like", "zeros_like", "empty_strided"})
+"""Functions of torch that make memory which holds nothing, or zeros."""
+_SAME = frozenset(
+    {"view", "reshape", "flatten", "view_as", "reshape_as", "contiguous", "detach", "data", "alias"}
+)
+
+
+@dataclass(slots=True)
+class LauncherEnd:
+    """What a function came to."""
+
+    steps: list[LaunchStep | MemsetStep]
+    scratch: list[Scratch]
+    gives: list[str]
+    """The buffers that it returns, "" for what is none."""
+    conditions: list[str] = field(default_factory=list)
+    calls: int = 1
+
+
+class LauncherReading(Reading):
+    """Follows a launcher exactly, with what its names were before a change."""
+
+    def __init__(
+        self, source: SourceFile, unit: Unit, file: Unit, workload: Workload, bound: NamesBefore
+    ) -> None:
+        super().__init__(source, unit, file, workload)
+        self.bound, self._conditions = bound, dict[str, None]()
+        self._streams: set[str] = set()
+        # What is timed comes first: where other sizes take another way, it is the one that counts.
+        self.shapes = [workload.numbers(dims) for dims in (*workload.profile_dims, *workload.shapes())]
+
+    def end(self, function: HostCode, *, is_called_again: bool = False) -> LauncherEnd:
+        """What a function does; with `is_called_again`, in a later call too. Raises `Unreadable`."""
+        self.function = function.name
+        self.outside.values |= self._outside()
+        values = self._parameters(function)
+        result = (self.called_again if is_called_again else self.to_end)(function, values)
+        gives = [self._name_of(part) for part in (result if isinstance(result, list) else [result])]
+        return LauncherEnd(self.steps, self.scratch, gives, list(self._conditions), self.calls)
+
+    def _outside(self) -> dict[str, Value]:
+        """Variables outside of functions, as they are when the program begins."""
+        self._is_static = True
+        variables = self.unit.globals.items()
+        values = {
+            n: self.unset(kind, stars, n) for n, (kind, stars) in variables if n not in self.unit.constants
+        }
+        self._is_static = False
+        return values
+
+    def _parameters(self, function: HostCode) -> dict[str, Value]:
+        return {p.name: self.parameter_before(p) for p in function.parameters if p.name}
+
+    def parameter_before(self, parameter: HostParameter) -> Value:
+        """What a parameter is, as it was before the change."""
+        name, bound = parameter.name, self.bound
+        argument = bound.buffers.get(name)
+        if argument is not None:
+            of_workload = self.workload.argument(argument)
+            dtype = next(
+                (
+                    k
+                    for k in SCALAR_KINDS.values()
+                    if of_workload is not None and dtype_of(k) == of_workload.dtype
+                ),
+                "",
+            )
+            buffer = Buffer(argument, dtype=parameter.type if parameter.stars else "")
+            self.memory[buffer] = argument
+            if parameter.stars:
+                return Address(buffer, parameter.type)
+            extents = tuple(map(self._over_workload, bound.extents[name]))
+            buffer.tensor = Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
+            return buffer.tensor
+        fields = self.unit.fields_of(alias_of(parameter.type, self.unit)) if not parameter.stars else ()
+        if any(f"{name}.{field.name}" in bound.fields for field in fields):
+            return Record(parameter.type, {f.name: self._field(f"{name}.{f.name}", f) for f in fields})
+        if name in bound.meanings and not parameter.stars:
+            return self._over_workload(bound.meanings[name])
+        if parameter.type == STREAM:
+            return plain(0)
+        if isinstance(usual := self._default(parameter, Names()), Number):
+            return usual
+        return self.unset(parameter.type, 0, name) if parameter.stars <= 1 else Opaque(f"`{name}`")
+
+    def _field(self, written: str, field: HostParameter) -> Value:
+        """A field of a structure that the function is given, which is an argument of the workload."""
+        argument = self.workload.argument(self.bound.fields.get(written, ""))
+        if argument is None:
+            return Opaque(f"`{written}`")
+        if not argument.is_pointer:
+            return self._over_workload(argument.name)
+        buffer = Buffer(argument.name, dtype=field.type)
+        self.memory[buffer] = argument.name
+        return Address(buffer, field.type)
+
+    def decided(self, number: Number) -> Plain:
+        """A number that a way depends on: that of the sizes that are timed, and a condition on others."""
+        if number.is_constant:
+            return number.value
+        text = self.expression(number)
+        value = evaluate(text, self.shapes[0])
+        if isinstance(value, bool):
+            tree = tree_of(text if value else f"not ({text})")
+        else:
+            tree = tree_of(f"{text} == {value}")
+        parts = map(ast.unparse, parts_of([tree]))
+        self._conditions |= dict.fromkeys(part for part in parts if not says_nothing(part))
+        return value
+
+    def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
+        """A launch by `<<<…>>>`. Raises `NotFollowed` for one on another stream than the one before it."""
+        chevrons = next(c for c in node.children if c.type == "kernel_call_syntax")
+        shape = [text_of(c) for c in chevrons.named_children if c.type != "comment"]
+        self._streams.add(shape[3] if len(shape) > 3 else "0")
+        if len(self._streams) > 1:
+            raise NotFollowed("a launch on another stream than the one before it")
+        return super().launched(callee, node, names)
+
+    def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
+        """A tensor that holds nothing, or zeros; others are worked out by torch. Raises `NotFollowed`."""
+        tensor = super().made_by_torch(name, args)
+        if isinstance(tensor, Tensor) and name not in _MADE:
+            raise NotFollowed(f"`{name}()`, which torch works out,")
+        return tensor
+
+    def of_tensor(self, tensor: Tensor, name: str, args: list[Value], template: str) -> Value:
+        """What a method of a tensor gives. Raises `NotFollowed` for one that works out other values."""
+        value = super().of_tensor(tensor, name, args, template)
+        if name == "zero_":
+            self.steps.append(MemsetStep(self._kept(tensor.buffer, name)))
+        elif (
+            isinstance(value, Tensor)
+            and name not in _SAME
+            and (value is tensor or value.buffer is tensor.buffer)
+        ):
+            is_same = name in ("to", "toType") and value.dtype == tensor.dtype
+            if not is_same:
+                raise NotFollowed(f"`{name}()`, which torch works out,")
+        return value
+
+    def _operand(self, operand: LaunchArgument, kind: str | None) -> Operand:
+        buffer = buffer_at(operand.value)
+        if buffer is not None and buffer not in self.memory:
+            self._kept(buffer, operand.written)
+        return super()._operand(operand, kind)
+
+    def _kept(self, buffer: Buffer | None, written: str) -> str:
+        """The name of a buffer; that of a tensor which is made here is one of the program's own."""
+        tensor = buffer.tensor if buffer is not None else None
+        if buffer is None or buffer in self.memory or tensor is None:
+            return super()._kept(buffer, written)
+        shape, kind = (tensor.shape, dtype_of(tensor.dtype)) if tensor is not None else (None, None)
+        if shape is None or kind is None:
+            raise NotFollowed(f"`{written}`, whose shape and type nothing tells,")
+        name = f"{buffer.name}_{len(self.scratch)}"
+        self.memory[buffer] = name
+        self.scratch.append(Scratch(name, kind, tuple(map(self.expression, shape))))
+        if buffer.cleared:
+            self.steps.append(MemsetStep(name))
+        return name
+
+    def _name_of(self, value: Value | None) -> str:
+        buffer = value.buffer if isinstance(value, Tensor) else None
+        return self.memory.get(buffer, "") if buffer is not None else ""
+
+
+def check_same(scratch: Scratch, output: str, workload: Workload) -> None:
+    """Raises `Unclear` where a buffer is not as large as the workload's, or of another type."""
+    argument = workload.argument(output)
+    assert argument is not None
+    if scratch.dtype != argument.dtype:
+        raise Unclear(f"`{output}` is {scratch.dtype}, the workload's is {argument.dtype}")
+    for dims in workload.shapes():
+        numbers = workload.numbers(dims)
+        try:
+            lengths = {
+                prod(evaluate(str(e), numbers) for e in shape or ())
+                for shape in (scratch.shape, argument.shape)
+            }
+        except ExpressionError as error:
+            raise Unclear(f"`{output}`: {error}") from error
+        if len(lengths) > 1:
+            raise Unclear(f"`{output}` has another shape")

@@ -1,0 +1,167 @@
+"""A host function over tensors of PyTorch that launches CUDA kernels is drafted, read and judged as a whole."""
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchStep, Program
+from kernel_gate.reasons import Reason
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+
+HEAD = "#include <torch/extension.h>\n"
+KERNELS = """
+template <typename T>
+__global__ void peak_of(const T* signal, float* peak, int64_t width) {
+    float own = 0.f;
+    for (int64_t c = threadIdx.x; c < width; c += 32) own = fmaxf(own, fabsf((float)signal[blockIdx.x * width + c]));
+    for (int o = 16; o > 0; o /= 2) own = fmaxf(own, __shfl_xor_sync(0xffffffff, own, o));
+    if (threadIdx.x == 0) peak[blockIdx.x] = own;
+}
+template <typename T>
+__global__ void levelled(const T* signal, const float* peak, T* out, float floor, int64_t total, int64_t width) {
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < total) out[i] = (float)signal[i] / fmaxf(peak[i / width], floor);
+}
+"""
+FUNCTION = """
+torch::Tensor level(torch::Tensor signal, double floor) {
+    TORCH_CHECK(signal.dim() == 2, "signal must be [rows, width]");
+    const int64_t rows = signal.size(0), width = signal.size(1);
+    auto peak = torch::empty({rows}, signal.options().dtype(torch::kFloat32));
+    auto out = torch::empty_like(signal);
+    AT_DISPATCH_FLOATING_TYPES(signal.scalar_type(), "level", [&] {
+        peak_of<scalar_t><<<rows, 32>>>(signal.data_ptr<scalar_t>(), peak.data_ptr<float>(), width);
+        levelled<scalar_t><<<(signal.numel() + 255) / 256, 256>>>(
+            signal.data_ptr<scalar_t>(), peak.data_ptr<float>(), out.data_ptr<scalar_t>(), floor, signal.numel(),
+            width);
+    });
+    return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("level", &level); }
+"""
+FUSED = (
+    HEAD
+    + """
+__global__ void level_rows(const float* signal, float* out, float floor, int64_t width) {
+    __shared__ float peaks[64];
+    const float* row = signal + blockIdx.x * width;
+    float own = 0.f;
+    for (int64_t c = threadIdx.x; c < width; c += 64) own = fmaxf(own, fabsf(row[c]));
+    peaks[threadIdx.x] = own;
+    __syncthreads();
+    for (int o = 32; o > 0; o /= 2) {
+        if (threadIdx.x < o) peaks[threadIdx.x] = fmaxf(peaks[threadIdx.x], peaks[threadIdx.x + o]);
+        __syncthreads();
+    }
+    for (int64_t c = threadIdx.x; c < width; c += 64) out[blockIdx.x * width + c] = row[c] / fmaxf(peaks[0], floor);
+}
+torch::Tensor level(torch::Tensor signal, double floor) {
+    auto made = torch::empty_like(signal);
+    level_rows<<<signal.size(0), 64>>>(signal.data_ptr<float>(), made.data_ptr<float>(), floor, signal.size(1));
+    return made;
+}
+"""
+)
+CALLER = """
+import torch
+import level_ext
+
+def test_level():
+    signal = torch.randn(24, 700, device="cuda")
+    assert level_ext.level(signal, 0.125).shape == (24, 700)
+"""
+GATED = GateOptions(check_seconds=20, callers_seconds=0)
+
+
+def drafted(folder: Path, text: str = HEAD + KERNELS + FUNCTION, function: str = "level") -> Draft:
+    path = folder / "level.cu"
+    path.write_text(text)
+    return draft_of(target_of(path, function), path, measure=False)
+
+
+def programs(folder: Path, after: str, before: str = HEAD + KERNELS + FUNCTION) -> list[Program]:
+    workload = drafted(folder, before).workload()
+    path = folder / "level.cu"
+    return [
+        program_from_file(path, "level", workload, data=text.encode(), changed_from=before.encode())
+        for text in (before, after)
+    ]
+
+
+def launches(program: Program) -> list[LaunchStep]:
+    return [step for step in program.steps if isinstance(step, LaunchStep)]
+
+
+def test_its_parameters_and_results_are_the_arguments(tmp_path: Path):
+    draft = drafted(tmp_path)
+    assert not draft.missing
+    assert {a.name: (a.kind, a.dtype, a.shape) for a in draft.arguments} == {
+        "signal": ("input", "float32", ("rows", "width")),
+        "floor": ("scalar", "float64", None),
+        "out": ("output", "float32", ("rows", "width")),
+    }
+    assert next(a for a in draft.arguments if a.name == "out").noalias
+
+
+def test_a_test_in_python_gives_the_sizes(tmp_path: Path):
+    (tmp_path / "test_level.py").write_text(CALLER)
+    (tmp_path / ".git").mkdir()
+    draft = drafted(tmp_path)
+    assert draft.tested and sorted(draft.dims.values()) == [24, 700]
+    assert next(a for a in draft.arguments if a.name == "floor").value == "0.125"
+
+
+def test_a_function_that_takes_up_one_kernel_for_two(tmp_path: Path):
+    before, after = programs(tmp_path, FUSED)
+    assert [step.entry for step in launches(before)] == ["peak_of", "levelled"]
+    assert [scratch.name.rpartition("_")[0] for scratch in before.scratch] == ["peak"]
+    (step,) = launches(after)
+    assert step.arguments[:2] == ("signal", "out") and not after.scratch
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        pytest.param("", "", Reason.NOT_PROFILED, marks=pytest.mark.long),
+        ("fmaxf(own, fabsf(row[c]))", "fmaxf(own, row[c])", Reason.WRONG_VALUE),
+        ("    __syncthreads();\n    for (int o", "    for (int o", Reason.RACE),
+    ],
+    ids=["right", "another peak", "no barrier"],
+)
+def test_it_is_judged_with_all_that_it_launches(tmp_path: Path, old: str, new: str, code: Reason):
+    workload = drafted(tmp_path).workload()
+    before, after = programs(tmp_path, FUSED.replace(old, new, 1))
+    verdict = judge(before, after, workload, device="emulated", options=GATED)
+    assert verdict.code is code, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("return made;", "return signal;", "does not make `out` and give it back"),
+        ("return made;", "return made.mul(2);", "does not make `out` and give it back"),
+        ("empty_like(signal)", "empty({signal.size(0)}, signal.options())", "another shape"),
+        ("torch::Tensor level(torch::Tensor", "torch::Tensor raise(torch::Tensor", "has no kernel `level`"),
+    ],
+    ids=["gives something else", "torch works on", "another shape", "gone"],
+)
+def test_what_is_not_read_says_why(tmp_path: Path, old: str, new: str, reason: str):
+    with pytest.raises(ProgramError, match=reason.replace("(", "\\(").replace(")", "\\)")):
+        programs(tmp_path, FUSED.replace(old, new, 1))
+
+
+def test_a_tensor_that_may_be_left_out(tmp_path: Path):
+    text = (
+        (HEAD + KERNELS + FUNCTION)
+        .replace("double floor)", "double floor, c10::optional<torch::Tensor> gain)")
+        .replace(
+            "    auto out", "    if (gain.has_value()) TORCH_CHECK(gain->numel() == rows);\n    auto out", 1
+        )
+    )
+    draft = drafted(tmp_path, text)
+    assert not draft.missing
