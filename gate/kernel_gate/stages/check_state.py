@@ -75,7 +75,7 @@ class CheckState:
     usual: dict[str, float] = field(default_factory=dict)
     """Output → the scale of its rows on inputs as declared."""
     declared: tuple[Case, Reference] | None = None
-    """The first case of inputs as declared that agreed, and what is expected there."""
+    """The largest case of inputs as declared that agreed, and what is expected there."""
     errors: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Output → worst relative error of the candidate and of the baseline."""
     dropped: list[str] = field(default_factory=list)
