@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
@@ -41,6 +42,7 @@ from kernel_gate.program import Step
 MOST_DATA = 1 << 30
 """Bytes of a data file that a workload names."""
 _MOST_EXTENTS = 1000
+_TIMES_AS_MUCH = 4
 _LARGEST_EXTENT = 1 << 40
 """Sizes around an extent are drawn and factored, which takes for ever far beyond what an array has."""
 
@@ -289,17 +291,26 @@ class Workload(Table):
         return own.model_copy(update=update)
 
     def halved(self, dims: Mapping[str, int]) -> dict[str, int]:
-        """A shape whose extents are halved, the largest first, as long as promises are kept."""
+        """A shape whose extents are halved, the largest first, as long as promises are kept.
+
+        None gets smaller than it is checked with, as long as the buffers do not hold far more than they do there.
+        """
+        checked = {name: min(extents) for name, extents in self.dims.items()}
+        room = _TIMES_AS_MUCH * max(map(self._elements, self.shapes()))
         sizes = dict(dims)
         left = set(sizes)
         while left:
-            name = max(sorted(left), key=sizes.__getitem__)
+            name = max(sorted(left), key=lambda n: (sizes[n] // 2 >= checked.get(n, 1), sizes[n]))
             half = {**sizes, name: sizes[name] // 2}
-            if half[name] and self.keeps_promises(half):
+            is_less = half[name] < checked.get(name, 1)
+            if half[name] and self.keeps_promises(half) and not (is_less and self._elements(sizes) <= room):
                 sizes, left = half, set(sizes)
             else:
                 left.discard(name)
         return sizes
+
+    def _elements(self, dims: Mapping[str, int]) -> int:
+        return sum(math.prod(self.extents(a, dims)) for a in self.args if a.is_pointer)
 
     def has_values(self, dims: Mapping[str, int]) -> bool:
         """Whether each range of whole numbers has a number in it: of `integers(17, V)` with V = 3 callers have none.

@@ -24,7 +24,6 @@ from kernel_gate.workload import Workload
 
 if TYPE_CHECKING:
     from kernel_gate.stages.callers import Reached
-    from kernel_gate.stages.reference import Reference
 
 AtFault = Literal["none", "candidate", "baseline", "workload", "environment"]
 Who = Literal["baseline", "candidate"]
@@ -74,8 +73,6 @@ class CheckState:
     tolerances: dict[str, str] = field(default_factory=dict)
     usual: dict[str, float] = field(default_factory=dict)
     """Output → the scale of its rows on inputs as declared."""
-    declared: tuple[Case, Reference] | None = None
-    """The largest case of inputs as declared that agreed, and what is expected there."""
     errors: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Output → worst relative error of the candidate and of the baseline."""
     dropped: list[str] = field(default_factory=list)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import DTYPES, Array, DType
+from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.shapes import elements
 from kernel_gate.stages.check_state import CheckState, argument_of
@@ -65,9 +66,11 @@ class OwnNoise:
         return np.where(is_part, dtype.stored(want), got)
 
 
-def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, OwnNoise]:
-    """That of each float output of the baseline; empty where the emulated device cannot tell."""
-    plain, noisy = _plain_and_noisy(run, run.baseline, case, reference)
+def noise_of(
+    run: CheckState, case: Case, inputs: Mapping[str, Array], program: Built | None = None
+) -> Mapping[str, OwnNoise]:
+    """That of each float output of a program, by default the baseline; empty where the emulated device cannot tell."""
+    plain, noisy = _plain_and_noisy(run, program or run.baseline, case, inputs)
     noise: dict[str, OwnNoise] = {}
     for name, want in plain.items():
         dtype = DTYPES[argument_of(run.workload, name).dtype]
@@ -84,44 +87,64 @@ def with_noise_beside_exact(
     run: CheckState, case: Case, name: str, got: Array, reference: Reference
 ) -> Array:
     """A candidate's output with what is expected where its own rounding noise covers the difference, if the baseline
-    rounds off far less of the output than on inputs as declared, as in a row of one element. Else nothing excuses it.
+    rounds off far less than on such inputs of another shape, as in rows of one element. Else nothing excuses it.
     """
-    own = noise_of(run, case, reference).get(name)
-    usual = noise_of(run, *run.declared).get(name) if run.declared is not None else None
-    if own is None or usual is None or usual.errors.worst <= _FACTOR * own.errors.worst:
+    shape = max(run.workload.shapes(), key=lambda dims: _size(run, dims))
+    other = replace(case, dims=shape, placed=())
+    usual = _moved(run, run.baseline, other, make_inputs(run.workload, other), name)
+    own = _moved(run, run.baseline, case, reference.inputs, name)
+    if usual is None or own is None or not usual.max(initial=0.0) > _FACTOR * own.max(initial=0.0):
         return got
-    plain, noisy = _plain_and_noisy(run, run.candidate, case, reference, _DRAWS_OF_FEW)
-    if name not in plain:
+    theirs = _moved(run, run.candidate, case, reference.inputs, name, _DRAWS_OF_FEW)
+    if theirs is None:
         return got
     dtype = DTYPES[argument_of(run.workload, name).dtype]
     expected = dtype.stored(reference.expected[name])
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = np.max([np.abs(dtype.wide(o[name]) - dtype.wide(plain[name])) for o in noisy], axis=0)
-        covered = np.abs(dtype.wide(got) - dtype.wide(expected)) <= _FACTOR * spread
+        covered = np.abs(dtype.wide(got) - dtype.wide(expected)) <= _FACTOR * theirs
     return np.where(covered, expected, got)
 
 
+def _size(run: CheckState, dims: Mapping[str, int]) -> int:
+    """How many elements a shape has; 0 for more than the noise of is looked at."""
+    count = elements(run.workload, dims)
+    return count if count <= _MOST_ELEMENTS else 0
+
+
+def _moved(
+    run: CheckState, built: Built, case: Case, inputs: Mapping[str, Array], name: str, draws: int = _DRAWS
+) -> Array | None:
+    """How far noise moves each element of an output; None where the emulated device cannot tell."""
+    plain, noisy = _plain_and_noisy(run, built, case, inputs, draws)
+    if name not in plain:
+        return None
+    dtype = DTYPES[argument_of(run.workload, name).dtype]
+    with np.errstate(invalid="ignore", over="ignore"):
+        moved: Array = np.max([np.abs(dtype.wide(o[name]) - dtype.wide(plain[name])) for o in noisy], axis=0)
+    return np.where(np.isfinite(moved), moved, 0.0)
+
+
 def _plain_and_noisy(
-    run: CheckState, built: Built, case: Case, reference: Reference, draws: int = _DRAWS
+    run: CheckState, built: Built, case: Case, inputs: Mapping[str, Array], draws: int = _DRAWS
 ) -> tuple[Mapping[str, Array], list[Mapping[str, Array]]]:
     """A program's outputs, and those under rounding noise; none where the emulated device cannot tell."""
     if elements(run.workload, case.dims) > _MOST_ELEMENTS:
         return {}, []
     try:
-        plain, *noisy = (_outputs(run, built, case, reference, seed) for seed in (None, *range(draws)))
+        plain, *noisy = (_outputs(run, built, case, inputs, seed) for seed in (None, *range(draws)))
     except (LaunchError, DeviceError):
         return {}, []
     return plain, noisy
 
 
 def _outputs(
-    run: CheckState, built: Built, case: Case, reference: Reference, seed: int | None
+    run: CheckState, built: Built, case: Case, inputs: Mapping[str, Array], seed: int | None
 ) -> Mapping[str, Array]:
     device = open_quiet(_SECONDS, noise=seed)
     try:
         loaded = LoadedProgram(device, built, case.applied(run.workload))
         with loaded.execution(case.dims, memory=case.memory) as execution:
-            done = execution.run(reference.inputs, 0)
+            done = execution.run(inputs, 0)
         if done.faults:
             raise DeviceError(done.faults[0].message)
         return done.outputs
@@ -161,7 +184,7 @@ def rounds_in_between(run: CheckState, case: Case, name: str, got: Array, refere
     share = rounded_otherwise(got, reference.expected[name], dtype)
     if share <= _SHARE:
         return None
-    noise = noise_of(run, case, reference).get(name)
+    noise = noise_of(run, case, reference.inputs).get(name)
     if noise is None or share <= _TIMES * noise.share:
         return None
     return (
@@ -178,8 +201,8 @@ def loses_more(run: CheckState, case: Case, reference: Reference) -> str | None:
     """
     if run.workload.tolerance.relative is not None:
         return None
-    theirs = _most_changed(run, run.candidate, case, reference)
-    for name, own in _most_changed(run, run.baseline, case, reference).items():
+    theirs = _most_changed(run, run.candidate, case, reference.inputs)
+    for name, own in _most_changed(run, run.baseline, case, reference.inputs).items():
         if theirs.get(name, 0.0) > _TIMES * own:
             return (
                 f"{name} loses what its sums round off, which the baseline puts back: rounding noise changes it by "
@@ -188,9 +211,11 @@ def loses_more(run: CheckState, case: Case, reference: Reference) -> str | None:
     return None
 
 
-def _most_changed(run: CheckState, built: Built, case: Case, reference: Reference) -> Mapping[str, float]:
+def _most_changed(
+    run: CheckState, built: Built, case: Case, inputs: Mapping[str, Array]
+) -> Mapping[str, float]:
     """The largest relative change of an element of each float output of a program by rounding noise."""
-    plain, noisy = _plain_and_noisy(run, built, case, reference)
+    plain, noisy = _plain_and_noisy(run, built, case, inputs)
     changed = {}
     for name, want in plain.items():
         dtype = DTYPES[argument_of(run.workload, name).dtype]

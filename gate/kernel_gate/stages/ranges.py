@@ -51,7 +51,7 @@ def needed_of_range(run: CheckState, case: Case, stop: Stop) -> tuple[str, str] 
         raise Dropped(stop.code, "the baseline's sums leave their type's range in some orders")
     errors = [
         *condition_of(run, case, reference).values(),
-        *(n.errors for n in noise_of(run, case, reference).values()),
+        *(n.errors for n in noise_of(run, case, reference.inputs).values()),
     ]
     if any(one.worst > _NOISE for one in errors):
         raise Dropped(Reason.WRONG_VALUE, "what the baseline computes there is noise")

@@ -109,13 +109,10 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
         *(p for p in workload.promises if p not in own.launched_where),
         f"not ({' and '.join(f'({c})' for c in own.launched_where)})",
     )
-    sizes = fitted_sizes({name: extents[0] for name, extents in workload.dims.items()}, promises)
-    if broken(sizes, promises):
-        return None
-    dims = {name: (size,) for name, size in sizes.items()}
-    other = workload.model_copy(update={"dims": dims, "promises": promises, "profile_dims": ()})
     try:
-        before, after = (program(other) for program in programs)
+        other, before, after = _at_sizes_of(promises, workload, programs)
+        # What is launched there asks for sizes of its own.
+        other, before, after = _at_sizes_of((*promises, *after.launched_where), workload, programs)
     except (ProgramError, ValueError):
         return None
     if _launched(after) == _launched(own):
@@ -127,6 +124,21 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
     }
     name = " and ".join(k for k in _launched(after) if k not in _launched(own)) or after.entry
     return _Elsewhere(name, after.launched_where or promises[-1:], request.model_copy(update=update))
+
+
+def _at_sizes_of(
+    promises: tuple[str, ...], workload: Workload, programs: Sequence[Callable[..., Program]]
+) -> tuple[Workload, Program, Program]:
+    """The workload at sizes that keep promises, with both programs there. Raises `ValueError` where none are seen, and
+    `ProgramError`.
+    """
+    sizes = fitted_sizes({name: extents[0] for name, extents in workload.dims.items()}, promises)
+    if broken(sizes, promises):
+        raise ValueError("no sizes keep the promises")
+    dims = {name: (size,) for name, size in sizes.items()}
+    other = workload.model_copy(update={"dims": dims, "promises": promises, "profile_dims": ()})
+    before, after = (program(other) for program in programs)
+    return other, before, after
 
 
 def _launched(program: Program) -> tuple[str, ...]:
