@@ -197,7 +197,7 @@ class LauncherReading(Reading):
             raise NotFollowed(f"`{written}`, whose shape and type nothing tells,")
         name = f"{buffer.name}_{len(self.scratch)}"
         self.memory[buffer] = name
-        self.scratch.append(Scratch(name, kind, tuple(map(self.expression, shape))))
+        self.scratch.append(Scratch(name, kind, tuple(map(self.expression, shape)) or ("1",)))
         if buffer.cleared:
             self.steps.append(MemsetStep(name))
         return name

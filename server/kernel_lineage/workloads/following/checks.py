@@ -10,6 +10,7 @@ from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.places import Places
 from kernel_lineage.workloads.following.tensors import (
+    RANKS,
     SIZES_OF,
     extents_of,
 )
@@ -60,12 +61,27 @@ class Checks(Places):
                     continue
             return
         if operator in _OPPOSITE:
-            left, right = (self.value(side, names) for side in sides)
-            self._hold(operator if holds else _OPPOSITE[operator], left, right, text_of(node))
+            operator = operator if holds else _OPPOSITE[operator]
+            if not any(self._ranked(operator, pair, names) for pair in (sides, sides[::-1])):
+                left, right = (self.value(side, names) for side in sides)
+                self._hold(operator, left, right, text_of(node))
             return
         value = self.value(node, names)
         if isinstance(value, Number):
             self.sizes.require(value, holds)
+
+    def _ranked(self, operator: str, sides: list[Node | None], names: Names) -> bool:
+        """Whether a comparison tells how many extents a tensor has that nothing else told."""
+        asked, count = sides
+        method = asked.child_by_field_name("function") if asked is not None else None
+        if operator != "==" or method is None or text_of(method.child_by_field_name("field")) not in RANKS:
+            return False
+        tensor = self.value(method.child_by_field_name("argument"), names)
+        rank = self.value(count, names)
+        if not isinstance(tensor, Tensor) or tensor.rank is not None or not isinstance(rank, Number):
+            return False
+        tensor.rank = int(rank.value)
+        return True
 
     def _hold(self, operator: str, left: Value, right: Value, written: str) -> None:
         if isinstance(left, Record) and isinstance(right, Record) and operator == "==":

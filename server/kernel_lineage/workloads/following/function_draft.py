@@ -42,6 +42,7 @@ from kernel_lineage.workloads.model import UNSHAPED, Draft, DraftArgument, Role
 
 _RESULT = "out"
 """What a result is called that the function has no name for."""
+_ONE = ("1",)
 _UNUSED_TYPE = "float32"
 _MOST_WAYS = 6
 
@@ -227,7 +228,7 @@ class _FunctionDraft:
         shape = tensor.shape
         if shape is None:
             facts.missing.append(f"{UNSHAPED}{name}: nothing tells its extents")
-        texts = tuple(map(facts.expression, shape)) if shape is not None else None
+        texts = (tuple(map(facts.expression, shape)) or _ONE) if shape is not None else None
         values = values_of(name, tensor.buffer, role, kind, facts) if role != "output" else ""
         return DraftArgument(name, role, kind, texts, values, noalias=made)
 

@@ -22,6 +22,8 @@ from kernel_lineage.workloads.following.values import (
 
 SIZES_OF, OPTIONS = "sizes", "options"
 """Kinds of records: what `.sizes()` and `.options()` give."""
+RANKS = ("dim", "ndimension")
+"""Methods that tell how many extents a tensor has."""
 _SAME = frozenset(
     {"contiguous", "cuda", "detach", "clone", "value", "data", "alias", "requires_grad_", "set_requires_grad", "get",
      "expect_contiguous", "operator", "to_dense", "cpu"}
@@ -74,7 +76,7 @@ def extents_of(value: Value, sizes: Sizes) -> tuple[Number, ...] | None:
             return tensor.shape
     if isinstance(value, Number):
         return (value,)
-    if isinstance(value, list) and value and all(isinstance(v, Number) for v in value):
+    if isinstance(value, list) and all(isinstance(v, Number) for v in value):
         return tuple(v for v in value if isinstance(v, Number))
     return None
 
@@ -88,9 +90,10 @@ def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str
         return Record(SIZES_OF, {"tensor": tensor})
     if name == "numel":
         return sizes.elements(tensor)
-    if name in ("dim", "ndimension"):
+    if name in RANKS:
         name, is_told = tensor.buffer.name, tensor.rank is not None
-        tensor.rank = tensor.rank or max(2, *(i + 1 for i in tensor.sizes), 2)
+        if tensor.rank is None:
+            tensor.rank = max(2, *(i + 1 for i in tensor.sizes), 2)
         if name and (not is_told or name in sizes.asked.at_least):
             sizes.say(f"{name} is taken to have {tensor.rank} extents: nothing tells how many")
         return plain(tensor.rank)
