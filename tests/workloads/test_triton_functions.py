@@ -190,6 +190,48 @@ def test_the_forward_of_an_autograd_function(tmp_path: Path):
     }
 
 
+MODULE = """
+class Energy(torch.nn.Module):
+    def __init__(self, rows, width, power=0.125):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(rows))
+        self.width, self.power = width, power
+
+    def forward(self, signal):
+        hidden = torch.empty_like(signal)
+        totals = torch.empty(signal.shape[0], device=signal.device)
+        squares[lambda meta: (triton.cdiv(signal.numel(), meta["W"]),)](signal, hidden, signal.numel(), W=64)
+        width = self.width
+        row_sums[(len(signal),)](hidden, self.scale, totals, width, self.power, W=triton.next_power_of_2(width))
+        return totals
+
+
+def test_energy():
+    rows, columns = 12, 40
+    Energy(rows, columns)(torch.randn(rows, columns, device="cuda"))
+"""
+
+
+def test_what_a_module_holds_is_given_with_its_parameters(tmp_path: Path):
+    text = HEAD + KERNELS + MODULE
+    draft = drafted(tmp_path, text, "Energy.forward")
+    assert not draft.missing
+    assert {a.name: (a.kind, a.shape or a.value) for a in draft.arguments} == {
+        "self_scale": ("input", ("rows",)),
+        "self_power": ("scalar", "0.125"),
+        "signal": ("input", ("rows", "columns")),
+        "totals": ("output", ("rows",)),
+    }
+    wider = text.replace("W=64", "W=128")
+    before, after = programs(tmp_path, text, wider, "Energy.forward")
+    assert [step.launch.constexpr["W"] for step in (*launches(before), *launches(after))][::2] == [
+        "64",
+        "128",
+    ]
+    with pytest.raises(ProgramError, match="nothing tells Energy.gain"):
+        programs(tmp_path, text, wider.replace("self.power, W", "self.gain, W"), "Energy.forward")
+
+
 def test_kernels_that_a_function_merges_are_one_change():
     before = {("energy.py", k.name): k for k in kernels_of("energy.py", (HEAD + KERNELS + FUNCTION).encode())}
     after = {("energy.py", k.name): k for k in kernels_of("energy.py", FUSED.encode())}

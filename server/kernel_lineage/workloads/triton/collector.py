@@ -50,6 +50,8 @@ _SAME_IF_TYPED = frozenset(
 )
 _PURE = ("torch.", "triton.", "math.", "operator.", "functools.", "warnings.")
 """Packages whose functions leave what they are handed as it is, but for those whose names say otherwise."""
+_ASKS = frozenset({"len", "isinstance", "type", "id", "print", "getattr", "hasattr"})
+"""Functions of Python that change nothing."""
 _READS = frozenset({"item", "tolist", "cpu", "numpy"})
 """Methods that give a tensor's elements to the host."""
 _ROUNDS_OF = frozenset({"range", "arange"})
@@ -288,7 +290,7 @@ class Collector(Reader):
         last = name.rpartition(".")[2]
         tensors = any(isinstance(value, Tensor) for value in (*args, *named.values()))
         changes = last.endswith("_") or "out" in named or named.get("inplace") is True or ".ops." in name
-        if tensors and (changes or not name.startswith(_PURE)):
+        if tensors and name not in _ASKS and (changes or not name.startswith(_PURE)):
             self.stop(f"`{name}` may change a tensor")
 
     def reach(self, node: ast.Call, frame: Frame, kernel: object) -> None:

@@ -22,7 +22,7 @@ from kernel_lineage.workloads.triton.arguments import as_tensor, buffer, constan
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.collector import Collector
 from kernel_lineage.workloads.triton.draft import MOST_READINGS, own_module, readings
-from kernel_lineage.workloads.triton.host_function import End, end_of, free_name
+from kernel_lineage.workloads.triton.host_function import End, attribute_name, end_of, free_name, object_of
 from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, names_of
 from kernel_lineage.workloads.triton.indices import indices_of
 from kernel_lineage.workloads.triton.modules import Modules
@@ -143,12 +143,21 @@ class _FunctionDraft:
     def _bound(
         self, values: Mapping[str, object]
     ) -> tuple[dict[str, object], dict[str, str], dict[str, float]]:
-        """What the function's names stand for; those that the workload fixes, and its scalars."""
+        """What the function's names stand for; those that the workload fixes, and its scalars.
+
+        Attributes of an object are names by themselves, `self_weight`.
+        """
         bound: dict[str, object] = {}
         constexpr: dict[str, str] = {}
         scalars: dict[str, float] = {}
         for name, value in values.items():
-            if isinstance(value, Tensor):
+            if isinstance(value, Instance):
+                attributes = {attribute_name(name, n): v for n, v in value.attributes.items()}
+                own, fixed, numbers = self._bound({n: v for n, v in attributes.items() if _is_bound(v)})
+                bound |= {**own, name: object_of(name, value.of, own)}
+                constexpr |= fixed
+                scalars |= numbers
+            elif isinstance(value, Tensor):
                 bound[name] = replace(value, name=name, buffer=name)
             elif isinstance(value, float):
                 bound[name], scalars[name] = Size(name), value
@@ -156,7 +165,7 @@ class _FunctionDraft:
                 bound[name] = value
                 if text != name:
                     constexpr[name] = text
-            elif not isinstance(value, Instance):
+            else:
                 self.reading.missing.append(f"the value of {name}: {why_unknown(value)}")
         return bound, constexpr, scalars
 
@@ -233,6 +242,11 @@ class _FunctionDraft:
             written = {**numbers, **step.launch.constexpr}
             yield from ((p, "") for p in promises_of(kernel, written, step.launch.grid, sizes))
             yield from unmasked(kernel, written, step.launch.grid, sizes).items()
+
+
+def _is_bound(value: object) -> bool:
+    """Whether a workload can give an attribute of an object."""
+    return isinstance(value, (Tensor, float)) or constant_text(value) is not None
 
 
 def _last_line(function: ast.FunctionDef, kernel: str) -> int:

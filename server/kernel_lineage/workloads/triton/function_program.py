@@ -11,9 +11,10 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.workloads.host_program import HostProgram, Unclear
 from kernel_lineage.workloads.triton.function_draft import results_of
-from kernel_lineage.workloads.triton.host_function import Before, HostFunction
+from kernel_lineage.workloads.triton.host_function import Before, HostFunction, attribute_name, object_of
 from kernel_lineage.workloads.triton.host_modules import module_of, names_of
 from kernel_lineage.workloads.triton.launch_site import host_tensor
+from kernel_lineage.workloads.triton.objects import Class
 from kernel_lineage.workloads.triton.values import Dtype, Size, size_of
 
 
@@ -37,7 +38,11 @@ def function_steps(
         raise Unclear(f"`{name}` is gone")
     try:
         parameters = names_of(own.functions[name].args)
-        bound = _bound(parameters, workload)
+        of = own.classes.get(name.rpartition(".")[0])
+        held = next(iter(parameters), "") if of is not None else ""
+        bound = _bound(parameters, workload, attribute_name(held, "") if held else "")
+        if of is not None and held and held not in bound:
+            bound[held] = object_of(held, Class(of, own), bound)
         function = HostFunction(name, workload, root, bound, parameters)
         base, *_ = function.shapes()
         end = function.at(base, own, {k.name: k for k in former.kernels}, learns=True)
@@ -49,13 +54,17 @@ def function_steps(
         raise Unclear(f"`{name}`, {unclear}") from unclear
 
 
-def _bound(parameters: Iterable[str], workload: Workload) -> dict[str, object]:
-    """What the function's parameters are over a workload, and what torch makes of them before the first launch."""
+def _bound(parameters: Iterable[str], workload: Workload, front: str) -> dict[str, object]:
+    """What the function's parameters are over a workload, and what torch makes of them before the first launch.
+
+    The names of attributes of its object begin with `front`, "" where it has none.
+    """
     fixed = workload.launch.constexpr
     bound: dict[str, object] = {
         a.name: host_tensor(a.name, a, None) for a in workload.args if a.is_pointer and a.kind == "input"
     }
-    for parameter in parameters:
+    attributes = (n for n in (*fixed, *(a.name for a in workload.args)) if front and n.startswith(front))
+    for parameter in (*parameters, *attributes):
         argument = workload.argument(parameter)
         if argument is not None and argument.is_pointer:
             bound[parameter] = host_tensor(parameter, argument, None)

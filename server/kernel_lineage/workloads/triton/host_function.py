@@ -266,8 +266,10 @@ def end_of(reader: Collector, name: str, module: HostModule, names: Names) -> En
     function = module.functions[name]
     of, _, _ = name.rpartition(".")
     first = function.args.args[:1]
-    if of in module.classes and first and isinstance(names.get(first[0].arg), Unknown):
-        names[first[0].arg] = Instance(Class(module.classes[of], module))
+    held = names.get(first[0].arg) if of in module.classes and first else None
+    if isinstance(held, (Unknown, Instance)):
+        attributes = held.attributes if isinstance(held, Instance) else {}
+        names[first[0].arg] = Instance(Class(module.classes[of], module), dict(attributes))
     sizes = dict(reader.sizes)
     try:
         result = reader.run(function, module, names)
@@ -283,6 +285,17 @@ def end_of(reader: Collector, name: str, module: HostModule, names: Names) -> En
         tuple(reader.worked_out),
         frozenset(reader.consumed),
     )
+
+
+def attribute_name(name: str, attribute: str) -> str:
+    """How a workload calls an attribute of an object that a function is given."""
+    return f"{name}_{attribute}"
+
+
+def object_of(name: str, of: Class | str, bound: Names) -> Instance:
+    """The object of a name, with those attributes that names stand for."""
+    front = attribute_name(name, "")
+    return Instance(of, {n.removeprefix(front): v for n, v in bound.items() if n.startswith(front)})
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
