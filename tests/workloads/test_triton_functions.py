@@ -228,7 +228,7 @@ def test_what_a_module_holds_is_given_with_its_parameters(tmp_path: Path):
         "64",
         "128",
     ]
-    with pytest.raises(ProgramError, match="nothing tells Energy.gain"):
+    with pytest.raises(ProgramError, match=r"nothing tells Energy\.gain"):
         programs(tmp_path, text, wider.replace("self.power, W", "self.gain, W"), "Energy.forward")
 
 

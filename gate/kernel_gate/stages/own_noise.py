@@ -29,7 +29,7 @@ _MOST_ELEMENTS = 1 << 18
 _SECONDS = 5.0
 _DRAWS = 3
 _DRAWS_OF_FEW = 12
-"""Of a few elements, in which draws may come to nothing."""
+"""Where few elements are drawn for, in which draws may come to nothing."""
 _FACTOR = 4.0
 """Another program may be unluckier than a few draws of the noise are."""
 _JUMP = 2.0**-6
