@@ -92,6 +92,8 @@ def apply(
         facts = facts.merged(workload_facts(drafted.workload, "the drafted workload"))
 
     def gate(candidate: Candidate) -> Verdict | None:
+        if candidate.function:
+            return _gated_whole(request, kernel, text, candidate, judge, report)
         if situation.workload is None and drafted is None:
             return None
         report("build", f"gating {candidate.by}'s candidate for {kernel.name}")
@@ -144,6 +146,28 @@ class _Begun:
             edits=[EditDocument(start=e.span.start, end=e.span.end, text=e.text) for e in edits],
             verdict=verdict,
         )
+
+
+def _gated_whole(
+    request: ApplyRequest,
+    kernel: Kernel,
+    text: bytes,
+    candidate: Candidate,
+    judge: Judge,
+    report: Callable[[str, str], None],
+) -> Verdict | None:
+    """The verdict on the host function of a candidate that joins kernels which it launches; None without a workload."""
+    function = candidate.function
+    report("workload", f"{kernel.name} is judged with all that {function} launches")
+    try:
+        spot = workload_on_the_spot(request.path, function, "emulated", record=request.record)
+    except (WorkloadError, ProgramError, DeviceError) as error:
+        report("workload", str(error))
+        return None
+    report("build", f"gating {candidate.by}'s candidate for {function}")
+    place = spot.path or folder_of(request.path) / WORKLOADS / f"{function}.toml"
+    verdict = judge(kernel, request.path, text, candidate, FoundWorkload(spot.workload, place))
+    return resting_on(verdict, spot)
 
 
 def _drafted(

@@ -27,6 +27,10 @@ class Candidate:
     alternatives: tuple[Candidate, ...] = ()
     """The same rewrite with other parameters (the shape of a tile, say), each a candidate of its own, in the order in
     which they are to be tried; the candidate itself comes first."""
+    function: str = ""
+    """The host function that is judged in the kernel's place, where the change joins kernels that it launches."""
+    becomes: str = ""
+    """The kernel's name after the change, where that is another one."""
     launch: Mapping[str, str] = field(default_factory=dict)
     """Changed launch expressions, by field of the workload's `[launch]`: {"block": "[256]"}."""
 

@@ -31,7 +31,7 @@ def judge_in_child(
     """
 
     def judge(kernel: Kernel, path: Path, text: bytes, candidate: Candidate, entry: FoundWorkload) -> Verdict:
-        program = partial(program_from_file, path, kernel.name)
+        program = partial(program_from_file, path, candidate.function or kernel.name)
         programs = (
             partial(program, data=text, name=f"{path.name} (before)"),
             partial(
@@ -50,6 +50,8 @@ def judge_in_child(
         before, after = (make(entry.workload) for make in programs)
         asked = GateRequest.of(before, after, entry.workload, device=device)
         verdict = judged_with_proofs(lambda: gated(asked), before, after, path, entry.workload)
+        if candidate.function:
+            return verdict
         return judged_in_all_types(verdict, asked, path, kernel, programs, gated)
 
     return judge

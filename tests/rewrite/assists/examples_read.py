@@ -1,6 +1,7 @@
 """The examples of assists, from `examples/`: kernels before and after, and kernels where an assist must refuse.
 
-A title is `KERNEL applies` and then `KERNEL becomes`, or `KERNEL refuses: PART OF THE REASON`.
+A title is `KERNEL applies` and then `KERNEL becomes`, with the name of what it becomes where that is another one, or
+`KERNEL refuses: PART OF THE REASON`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class Application:
     kernel: str
     before: str
     after: str
+    becomes: str = ""
+    """The kernel's name after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,9 @@ def _read() -> tuple[tuple[Application, ...], tuple[Refused, ...]]:
         kernel, _, what = part.title.partition(" ")
         if what == "applies":
             before = part.code
-        elif what == "becomes":
-            applied.append(Application(assist, part.language, kernel, before, part.code))
+        elif what.startswith("becomes"):
+            name = what.removeprefix("becomes").strip() or kernel
+            applied.append(Application(assist, part.language, kernel, before, part.code, name))
         else:
             reason = what.removeprefix("refuses: ")
             assert reason and reason != what, part.title

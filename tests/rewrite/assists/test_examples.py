@@ -56,7 +56,7 @@ def test_it_leaves_a_file_alone_and_says_why(example: Refused) -> None:
 
 @pytest.mark.parametrize("example", APPLIES)
 def test_it_does_not_apply_to_its_own_result(example: Application) -> None:
-    outcomes = results(example.assist, kernel_in_text(example.after, example.kernel, example.language))
+    outcomes = results(example.assist, kernel_in_text(example.after, example.becomes, example.language))
     again = [o.apply(example.after.encode()).decode() for o in outcomes if isinstance(o, Candidate)]
     assert all(text == example.after for text in again)
 

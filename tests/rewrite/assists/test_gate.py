@@ -19,7 +19,7 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.device_code import device_code
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.programs import with_launch
+from kernel_lineage.workloads.programs import program_from_file, with_launch
 from kernel_texts import kernel_in_text
 from longer import first_now
 from rewrite.assists.examples_read import APPLICATIONS, Application, applications_of
@@ -33,6 +33,19 @@ CASES = [
     for e in APPLICATIONS
     for w in WORKLOADS.get(e.kernel, ())
 ]
+
+
+def programs(example: Application, workload: Workload) -> tuple[Program, Program]:
+    """Before and after; of a workload for a host function, all that the function launches."""
+    texts, kernel = (example.before, example.after), example.kernel
+    if workload.kernel != kernel:
+        before, after = (
+            program_from_file(Path("example.cu"), workload.kernel, workload, data=text.encode(), root=Path())
+            for text in texts
+        )
+        return before, after
+    launch = own_launch(example, workload)
+    return program(example.language, texts[0], kernel), program(example.language, texts[1], kernel, launch)
 
 
 def program(language: Language, source: str, entry: str, launch: LaunchSpec | None = None) -> Program:
@@ -77,13 +90,7 @@ def _extents(launch: LaunchSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
 @pytest.mark.parametrize(("example", "workload"), CASES)
 @pytest.mark.sets
 def test_the_gate_finds_nothing_wrong(example: Application, workload: Workload) -> None:
-    verdict = judge(
-        program(example.language, example.before, example.kernel),
-        program(example.language, example.after, example.kernel, own_launch(example, workload)),
-        workload,
-        device="emulated",
-        options=PATIENT,
-    )
+    verdict = judge(*programs(example, workload), workload, device="emulated", options=PATIENT)
     for name in ("build", "check"):
         stage = verdict.stage(name)
         assert stage is not None

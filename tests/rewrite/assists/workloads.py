@@ -46,6 +46,20 @@ WORKLOADS = {
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "a: float32 = 1.5", "n: int32 = N"),
     ),
+    "affine": (
+        workload("chain", "n = [1, 770]", 'grid = ["1"]', "out: output float32 [n]", "x: input float32 [n]",
+                 "w: input float32 [n]", "a: float32 = 1.5", "b: float32 = -0.25", "n: int32 = n"),
+    ),
+    "row_largest": (
+        workload("shares", "rows = [1, 200]\ncols = [1, 33]", 'grid = ["1"]', "y: output float32 [rows, cols]",
+                 "top: output float32 [rows]", "x: input float32 [rows, cols]", "rows: int32 = rows",
+                 "cols: int32 = cols"),
+    ),
+    "add_row": (
+        workload("brighten", "height = [1, 20]\nwidth = [3, 70]", 'grid = ["1"]',
+                 "out: output uint8 [height, width]", "plane: inout float32 [height, width]",
+                 "row: input float32 [width]", "width: int32 = width", "height: int32 = height"),
+    ),
     "sum_segments": (
         workload("sum_segments", "R = [1, 70, 201]\nC = [7, 32]\nS = [5]",
                  'grid = ["ceil_div(R, 4)"]\nblock = ["C", 4]', "out: inout float32 [S, C]",

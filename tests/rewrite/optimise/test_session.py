@@ -73,3 +73,46 @@ def test_a_workload_is_drafted_where_there_is_none(tmp_path: Path, monkeypatch: 
     assert any("in the drafted workload" in fact.evidence for fact in searched[0].facts.known.values())
     assert any(line.startswith("doubled: no workload names it, so one is drafted") for line in lines)
     assert any(line.startswith("of_a_table: ") for line in lines)
+
+
+IN_TURN = """
+__global__ void scaled(float* y, const float* x, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i];
+}
+__global__ void positive(float* z, const float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = fmaxf(y[i], 0.0f);
+}
+void chain(float* z, const float* x, float a, int n) {
+    float* y;
+    cudaMalloc(&y, n * sizeof(float));
+    scaled<<<(n + 255) / 256, 256>>>(y, x, a, n);
+    positive<<<(n + 255) / 256, 256>>>(z, y, n);
+    cudaFree(y);
+}
+int main() {
+    int n = 1000;
+    float *x, *z;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&z, n * sizeof(float));
+    chain(z, x, 2.0f, n);
+}
+"""
+
+
+@pytest.mark.long
+def test_kernels_that_can_be_joined_are_judged_by_the_function_that_launches_them(tmp_path: Path) -> None:
+    path = tmp_path / "chain.cu"
+    path.write_text(IN_TURN)
+    lines: list[str] = []
+
+    with Worker() as worker:
+        documents = run(Asked(str(path), "emulated"), worker, say=lines.append)
+
+    (document,) = documents
+    assert document.kernel == "scaled"
+    assert document.promoted[0].skill == "joined-kernels"
+    assert document.promoted[0].gain > 1.5
+    assert document.tried[0] == document.promoted[0]
+    assert "positive: its work is done by what has become of scaled" in lines

@@ -26,7 +26,7 @@ from kernel_gate.expr.terms import (
     variables,
 )
 from kernel_lineage.code.model import Access
-from kernel_lineage.proofs.obligations.asking import Questions
+from kernel_lineage.proofs.obligations.asking import Asked, Questions
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 
 _MOST_SITES = 8
@@ -68,11 +68,30 @@ def _of_pair(questions: Questions, one: Access, other: Access) -> Obligation:
     def ended(status: Status, reason: str = "") -> Obligation:
         return Obligation(Kind.WRITTEN_ONCE, other.line, other.text, status, reason, root=other.root)
 
+    if not questions.model.places:
+        return ended(Status.PROVED)
+    answer = told_apart(questions, one, other)
+    if answer.status is not Status.REFUTED:
+        return ended(answer.status, answer.reason)
+    assert one.offset is not None
+    buffer = questions.setting.buffers[other.root]
+    element = floor_div(one.offset, Num(buffer.itemsize))
+    example = questions.counterexample(answer.values, other.root, element)
+    where = f"line {one.line} and line {other.line}" if one.line != other.line else f"line {other.line}"
+    reason = f"two threads write the same element of {other.root} ({where})"
+    return Obligation(
+        Kind.WRITTEN_ONCE, other.line, other.text, Status.REFUTED, reason, example, root=other.root
+    )
+
+
+def told_apart(questions: Questions, one: Access, other: Access) -> Asked:
+    """Whether what two accesses touch is the same element for one and the same thread only, whatever their buffers are.
+
+    Both offsets are known. A refutation's values are a second thread that touches the same element.
+    """
     model = questions.model
     assert one.offset is not None
     assert other.offset is not None
-    if not model.places:
-        return ended(Status.PROVED)
     renamed: Mapping[str, Term] = {name: Var(f"{name}'") for name in model.instance}
     path = tuple(substituted(p, renamed) for p in other.path)
     facts = [
@@ -83,20 +102,12 @@ def _of_pair(questions: Questions, one: Access, other: Access) -> Obligation:
     own = model.facts(tuple(Var(p) for p in model.places))
     model.naturals |= {f"{name}'" for name in model.instance if name in model.naturals}
     claim = negation(conjunction(meet, apart))
+    answer = Asked(Status.PROVED)
     for case in _cases(questions, one.offset, substituted(other.offset, renamed)):
         answer = questions.ask((*one.path, *path), claim, more=(*own, *facts, *case))
         if answer.status is not Status.PROVED:
             break
-    if answer.status is not Status.REFUTED:
-        return ended(answer.status, answer.reason)
-    buffer = questions.setting.buffers[other.root]
-    element = floor_div(one.offset, Num(buffer.itemsize))
-    example = questions.counterexample(answer.values, other.root, element)
-    where = f"line {one.line} and line {other.line}" if one.line != other.line else f"line {other.line}"
-    reason = f"two threads write the same element of {other.root} ({where})"
-    return Obligation(
-        Kind.WRITTEN_ONCE, other.line, other.text, Status.REFUTED, reason, example, root=other.root
-    )
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, RefusedDocument, TriedDocument, Work
 from kernel_lineage.rewrite.optimise.proposals import NotProposed, Proposal, proposals
 from kernel_lineage.rewrite.profile_facts import profile_facts, profile_of
@@ -56,6 +57,20 @@ class Version:
 
     text: bytes
     launch: Mapping[str, str] = field(default_factory=dict)
+    kernel: str = ""
+    """The kernel's name in it, where candidates have given it another one."""
+    function: str = ""
+    """The host function that is judged in the kernel's place, where candidates have joined kernels that it launches."""
+
+    def after(self, proposal: Proposal) -> Version:
+        """What a proposal makes of it."""
+        made = proposal.candidate
+        return Version(
+            proposal.text,
+            launch_after(self.launch, made.launch),
+            made.becomes or self.kernel,
+            made.function or self.function,
+        )
 
 
 Judge = Callable[[Version, Version, GateOptions], Verdict]
@@ -73,6 +88,8 @@ class Search:
     skills: tuple[Skill, ...]
     seconds: float = 300.0
     device_seconds: float = 300.0
+    function: str = ""
+    """The host function that is judged in the kernel's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +135,7 @@ def optimise(search: Search, judge: Judge, report: Callable[[TriedDocument], Non
 
 
 def _searched(search: Search, judge: Judge, report: Callable[[TriedDocument], None]) -> Ended:
-    first = Version(search.text)
+    first = Version(search.text, function=search.function)
     state = _State(first, time.monotonic())
     stopped, reason = "", ""
     number, verdict = 0, None
@@ -173,13 +190,14 @@ def _round(
 ) -> tuple[str, str]:
     """One round; gives why to stop, or ("", "") to go on."""
     kernel = _kernel(search, state.current)
-    offered = proposals(kernel, search.skills, search.facts.merged(state.profile))
+    offered = proposals(kernel, search.skills, _facts(search, kernel).merged(state.profile))
     state.refused = offered.refused
     best: tuple[TriedDocument, Proposal] | None = None
     try:
         for proposal in _sorted(offered.made, state):
             if best is not None and (
-                best[1].replaces(proposal)
+                best[1].candidate.becomes
+                or best[1].replaces(proposal)
                 or (best[0].gain >= max(_LARGE_GAIN, proposal.expected) and not _instead(proposal, best[1]))
             ):
                 continue
@@ -215,7 +233,7 @@ def _round(
 def _promote(state: _State, outcome: TriedDocument, proposal: Proposal) -> float | None:
     """Go on from a proposal; gives the share of the device's bandwidth that it reaches, where both were measured."""
     state.tried[state.tried.index(outcome)] = outcome.model_copy(update={"promoted": True})
-    state.current = Version(proposal.text, launch_after(state.current.launch, proposal.candidate.launch))
+    state.current = state.current.after(proposal)
     state.promoted.append(state.current)
     state.gainless.pop(
         proposal.skill, None
@@ -234,11 +252,13 @@ def _instead(proposal: Proposal, other: Proposal) -> bool:
 
 def _sorted(made: tuple[Proposal, ...], state: _State) -> list[Proposal]:
     """What is worth a try: not seen before, and of no skill that has shown twice that it gains nothing here."""
-    return [
+    left = [
         p
         for p in made
         if p.digest not in state.texts and state.gainless.get(p.skill, 0) < _TRIES_WITHOUT_GAIN
     ]
+    # What changes one of several kernels keeps them apart, so that joining them is tried first, and gone on from.
+    return sorted(left, key=lambda p: not p.candidate.becomes)
 
 
 def _over(search: Search, state: _State) -> tuple[str, str] | None:
@@ -286,7 +306,7 @@ def _nothing_left(state: _State) -> str:
 
 def _try(state: _State, proposal: Proposal, judge: Judge, number: int) -> tuple[TriedDocument, Verdict]:
     began = time.monotonic()
-    after = Version(proposal.text, launch_after(state.current.launch, proposal.candidate.launch))
+    after = state.current.after(proposal)
     with ends_within(_room(state)):
         verdict = judge(state.current, after, SCREENING)
     _spent(state, verdict)
@@ -345,7 +365,19 @@ def _work(verdict: Verdict) -> tuple[Work | None, Work | None]:
 
 def _kernel(search: Search, version: Version) -> Kernel:
     language = language_of(str(search.path), version.text)
-    kernel = read(version.text, language).kernel(search.kernel) if language is not None else None
+    name = version.kernel or search.kernel
+    kernel = read(version.text, language).kernel(name) if language is not None else None
     if kernel is None:
-        raise ValueError(f"{search.path} holds no kernel {search.kernel} after a rewrite")
+        raise ValueError(f"{search.path} holds no kernel {name} after a rewrite")
     return kernel
+
+
+def _facts(search: Search, kernel: Kernel) -> Facts:
+    """What is known of the kernel that was searched for, without what a kernel that it has become calls otherwise."""
+    if kernel.name == search.kernel:
+        return search.facts
+    own = {p.name for p in _kernel(search, Version(search.text)).parameters}
+    new = {p.name for p in kernel.parameters} - own
+    return Facts(
+        {n: f for n in search.facts if not new & set(WORD.findall(n)) and (f := search.facts.get(n))}
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +20,13 @@ from kernel_gate.request import GateRequest
 from kernel_gate.reuse import OnStage
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.naming import earlier_namesake
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.registry import assist_for
+from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.compiled_where import where_it_compiles
 from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
@@ -28,10 +34,12 @@ from kernel_lineage.rewrite.optimise.loop import SCREENING, Ended, Judge, Search
 from kernel_lineage.rewrite.patches import FOLDER, unified_diff
 from kernel_lineage.rewrite.situation import situation_of, workload_facts
 from kernel_lineage.rewrite.verdict_cache import judge_cached
+from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
 from kernel_lineage.skills.target import TargetError, read_target
 from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.kept_drafts import KeptDrafts
 from kernel_lineage.workloads.on_the_spot import (
     NoWorkloadError,
     SpotWorkload,
@@ -47,6 +55,8 @@ _LONGEST = 600.0
 """What one verdict may take, in seconds, however many are left."""
 _DRAFT = 0.5
 """The share of a kernel's seconds that drafting its workload may take."""
+_JOINING = "kernel_fusion"
+"""The mechanism of skills that make one kernel of several."""
 _MUCH = 0.25
 """The share from which it is worth keeping a workload for the next run."""
 
@@ -84,14 +94,31 @@ def run(
     for namesake in filter(None, map(earlier_namesake, target.kernels)):
         raise TargetError(f"{target.path}: {namesake}.")
     documents: list[OptimiseDocument] = []
+    done_by: dict[str, str] = {}
     for kernel in target.kernels:
+        if kernel.name in done_by:
+            say(f"{kernel.name}: its work is done by what has become of {done_by[kernel.name]}")
+            continue
         try:
-            documents.append(_one(asked, kernel, target.path, worker, report, say))
+            document, made = _one(
+                asked, _as_it_is(kernel, target.path, documents), target.path, worker, report, say
+            )
         except NoWorkloadError as error:
             if kernel is target.kernels[-1] and not documents:
                 raise
             say(f"{kernel.name}: {error}")
+            continue
+        documents.append(document)
+        left = {k.name for k in read(made, kernel.language).kernels}
+        done_by |= {k.name: kernel.name for k in target.kernels if k.name not in left}
     return documents
+
+
+def _as_it_is(kernel: Kernel, path: Path, documents: list[OptimiseDocument]) -> Kernel:
+    """A kernel of a file as the file is since the searches before it."""
+    if not any(d.applied for d in documents):
+        return kernel
+    return kernel_of(path, kernel.name, read_file(path))
 
 
 def _one(
@@ -101,64 +128,101 @@ def _one(
     worker: Worker,
     report: Callable[[TriedDocument], None],
     say: Callable[[str], None],
-) -> OptimiseDocument:
+) -> tuple[OptimiseDocument, bytes]:
+    """The search for one kernel, and the text of the file that it ends with."""
     assert kernel.source is not None
     root, text = folder_of(path), kernel.source.data
-    began, drafting = time.monotonic(), 0.0
+    began = time.monotonic()
     with ends_within(asked.seconds):
         situation = situation_of(kernel, path, root, device=asked.device)
         facts = asked.stated.merged(situation.facts)
-        if situation.workload is not None:
+        skills = tuple(library(root))
+        function, spot = _joining(asked, kernel, path, skills, say)
+        if spot is not None and situation.workload is None:
+            with suppress(WorkloadError, ProgramError):
+                own = KeptDrafts().workload_of(path, text, kernel.name)
+                facts = facts.merged(workload_facts(own.workload, "the drafted workload"))
+        elif spot is None and situation.workload is not None:
             spot = SpotWorkload(situation.workload.workload, situation.workload.path)
-        else:
-            say(f"{kernel.name}: drafting a workload")
-            with ends_within(_DRAFT * asked.seconds):
-                spot = workload_on_the_spot(path, kernel.name, "emulated", record=asked.record)
-            drafting = time.monotonic() - began
-            say(in_a_line(kernel.name, path.name, spot))
+        elif spot is None:
+            spot = _drafted(asked, kernel.name, path, say)
             facts = facts.merged(workload_facts(spot.workload, "the drafted workload"))
-        search = Search(
-            path,
-            kernel.name,
-            text,
-            facts,
-            tuple(library(root)),
-            asked.seconds,
-            asked.device_seconds,
-        )
-        ended = optimise(search, _judge(path, kernel.name, spot, asked.device, worker, say, text), report)
+        drafting = time.monotonic() - began
+        search = Search(path, kernel.name, text, facts, skills, asked.seconds, asked.device_seconds, function)
+        judge = _judge(path, function or kernel.name, spot, asked.device, worker, say, text)
+        ended = optimise(search, judge, report)
     document = ended.document
     reason = document.reason
     if document.stopped == "seconds" and drafting > _MUCH * asked.seconds:
         keep = f"`klineage workload init {path}:{kernel.name}` keeps one for the next run"
         reason += f" Drafting a workload took {drafting:.0f} s of them; {keep}."
     document = document.model_copy(update={"reason": reason, "seconds": round(time.monotonic() - began, 2)})
-    return _kept(asked, replace(ended, document=document), path, root, text)
+    return _kept(asked, replace(ended, document=document), path, root, text), ended.version.text
+
+
+def _joining(
+    asked: Asked, kernel: Kernel, path: Path, skills: tuple[Skill, ...], say: Callable[[str], None]
+) -> tuple[str, SpotWorkload | None]:
+    """The host function that is judged in a kernel's place, with its workload, where an assist joins kernels that it
+    launches: only together do they compute the same. "" and None where none does, or where none can be drafted.
+    """
+    candidate = next((c for s in skills for c in _joined_by(s, kernel)), None)
+    if candidate is None:
+        return "", None
+    try:
+        return candidate.function, _drafted(asked, candidate.function, path, say)
+    except NoWorkloadError as error:
+        say(
+            f"{kernel.name} is judged alone, and not joined with what {candidate.function} launches behind it: {error}"
+        )
+        return "", None
+
+
+def _joined_by(skill: Skill, kernel: Kernel) -> Iterator[Candidate]:
+    assist = assist_for(skill.id) if skill.mechanism == _JOINING else None
+    for anchor in anchors_of(kernel) if assist is not None else ():
+        if assist is not None and anchor.pattern == assist.pattern:
+            made = assist.rewrite(kernel, anchor)
+            if isinstance(made, Candidate) and made.function:
+                yield made
+
+
+def _drafted(asked: Asked, name: str, path: Path, say: Callable[[str], None]) -> SpotWorkload:
+    """The repository's workload of a kernel or a host function, else a draft. Raises `NoWorkloadError`."""
+    say(f"{name}: drafting a workload")
+    with ends_within(_DRAFT * asked.seconds):
+        spot = workload_on_the_spot(path, name, "emulated", record=asked.record)
+    if spot.path is None:
+        say(in_a_line(name, path.name, spot))
+    return spot
 
 
 def _judge(
     path: Path,
-    kernel: str,
+    name: str,
     spot: SpotWorkload,
     device: Device,
     worker: Worker,
     say: Callable[[str], None],
     original: bytes,
 ) -> Judge:
-    """A judge that asks one process, and asks nothing twice: a search that is run again goes on where it was."""
+    """A judge of the kernel or host function of a name, whose workload `spot` is.
+
+    It asks one process, and asks nothing twice: a search that is run again goes on where it was.
+    """
 
     def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
         programs = [
             partial(
                 program_from_file,
                 path,
-                kernel,
+                name,
                 data=version.text,
                 launch=version.launch,
-                name=f"{path.name} ({name})",
+                name=f"{path.name} ({when})",
                 changed_from=original,
             )
-            for version, name in ((before, "before"), (after, "after"))
+            for version, when in ((before, "before"), (after, "after"))
         ]
 
         @where_it_compiles
@@ -169,17 +233,21 @@ def _judge(
 
             return judge_cached(request, path, asked_of_worker, say)
 
+        if after.function not in ("", name):
+            return not_judged(
+                name, f"{after.function} has no workload, and is to be judged", Reason.NO_WORKLOAD
+            )
         try:
             old, new = (make(spot.workload) for make in programs)
         except ProgramError as error:
-            return not_judged(kernel, str(error), Reason.ARGUMENTS_DIFFER)
+            return not_judged(name, str(error), Reason.ARGUMENTS_DIFFER)
         # One size tells whether a candidate is worth the last verdict, which times all of them.
         timed = spot.workload.profile_dims[: 1 if options == SCREENING else None]
         workload = spot.workload.model_copy(update={"profile_dims": timed})
         request = GateRequest.of(old, new, workload, device=device, options=options)
         verdict = judged(request)
-        if options != SCREENING:
-            target = kernel_of(path, kernel, original)
+        if options != SCREENING and not after.function:
+            target = kernel_of(path, name, original)
             verdict = judged_in_all_types(verdict, request, path, target, programs, judged)
         return resting_on(verdict, spot)
 
