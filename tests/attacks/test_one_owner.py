@@ -53,6 +53,7 @@ READING = {
     "learning/replay/float_build.py": PRIVATE,
     "learning/replay/kept_drafts.py": PRIVATE,
     "learning/replay/store.py": "a database in memory",
+    "rewrite/kept_workloads.py": OWN,
     "rewrite/model/sent.py": STATE,
     "rewrite/optimise/gains.py": OWN,
     "rewrite/signed_rows.py": STATE,

@@ -242,8 +242,8 @@ def test_where_the_repository_has_no_workload_one_is_drafted_and_its_blindness_a
     place.unlink()
     drafts = iter((Proof("", (Tried(MUTANT, "killed", ""),)), Proof("", (Tried(MUTANT, "survived", ""),))))
     monkeypatch.setattr(
-        "kernel_lineage.rewrite.apply.workload_on_the_spot",
-        lambda *_, record: SpotWorkload(workload, None, ("N is chosen",), next(drafts)),
+        "kernel_lineage.rewrite.apply.workload_of",
+        lambda *_, record, say: SpotWorkload(workload, None, ("N is chosen",), next(drafts)),
     )
     seen = ask(repository, Judges(ACCEPTED), draft=True, stated=ALIGNED, dry_run=True)
     assert seen.outcome == "accepted" and seen.verdict is not None

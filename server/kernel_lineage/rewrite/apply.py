@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +24,7 @@ from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
+from kernel_lineage.rewrite.kept_workloads import workload_of
 from kernel_lineage.rewrite.materialise import Lane, Materialised, NoCandidate, materialise
 from kernel_lineage.rewrite.memory import remember, tried
 from kernel_lineage.rewrite.patches import keep_candidate
@@ -34,7 +36,7 @@ from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.parse import ConditionError
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.ranking.rules import limits_of
-from kernel_lineage.workloads.on_the_spot import SpotWorkload, resting_on, workload_on_the_spot
+from kernel_lineage.workloads.on_the_spot import SpotWorkload, resting_on
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import FOLDER as WORKLOADS
 from kernel_lineage.workloads.saved import FoundWorkload, folder_of
@@ -160,7 +162,7 @@ def _gated_whole(
     function = candidate.function
     report("workload", f"{kernel.name} is judged with all that {function} launches")
     try:
-        spot = workload_on_the_spot(request.path, function, "emulated", record=request.record)
+        spot = workload_of(request.path, function, record=request.record, say=partial(report, "workload"))
     except (WorkloadError, ProgramError, DeviceError) as error:
         report("workload", str(error))
         return None
@@ -176,7 +178,8 @@ def _drafted(
     """A workload that is drafted in memory, with what it sees of wrong kernels; or the reason why there is none."""
     report("workload", f"no workload names {kernel.name}; one is drafted from {request.path.name}")
     try:
-        return workload_on_the_spot(request.path, kernel.name, "emulated", record=request.record), ""
+        say = partial(report, "workload")
+        return workload_of(request.path, kernel.name, record=request.record, say=say), ""
     except (WorkloadError, ProgramError, DeviceError) as error:
         return None, str(error)
 

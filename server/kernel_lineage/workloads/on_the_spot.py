@@ -46,6 +46,8 @@ class SpotWorkload:
     """The repository's file; None for a draft."""
     assumed: tuple[str, ...] = ()
     proof: Proof | None = None
+    is_kept: bool = False
+    """Drafted by an earlier run."""
 
 
 def workload_on_the_spot(
@@ -220,7 +222,8 @@ def in_a_line(kernel: str, written: str | Path, spot: SpotWorkload) -> str:
     shown = "; ".join(spot.assumed[:_SHOWN]) or "nothing is assumed"
     rest = len(spot.assumed) - _SHOWN
     more = f"; and {rest} more" if rest > 0 else ""
-    return f"{kernel}: no workload names it, so one is drafted from {written}: {shown}{more}"
+    from_where = f"so {'an earlier run drafted one' if spot.is_kept else 'one is drafted'} from {written}"
+    return f"{kernel}: no workload names it, {from_where}: {shown}{more}"
 
 
 def resting_on(verdict: Verdict, spot: SpotWorkload) -> Verdict:

@@ -87,6 +87,11 @@ class Proof:
         return tuple(dict.fromkeys(judged))
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the kernel was judged and no mutant was left out for want of time."""
+        return not self.cut and not any(t.reason == _NO_TIME for t in self.tried)
+
+    @property
     def survivors(self) -> tuple[Tried, ...]:
         """The mutants that the workload does not notice."""
         return tuple(t for t in self.tried if t.fate == "survived")

@@ -29,6 +29,7 @@ from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.compiled_where import where_it_compiles
 from kernel_lineage.rewrite.instances import judged_in_all_types
+from kernel_lineage.rewrite.kept_workloads import workload_of
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
 from kernel_lineage.rewrite.optimise.loop import SCREENING, Ended, Judge, Search, Version, optimise
 from kernel_lineage.rewrite.patches import FOLDER, unified_diff
@@ -36,7 +37,7 @@ from kernel_lineage.rewrite.situation import situation_of, workload_facts
 from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
-from kernel_lineage.skills.library import library
+from kernel_lineage.skills.library import library, repository_of
 from kernel_lineage.skills.target import TargetError, read_target
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.kept_drafts import KeptDrafts
@@ -45,7 +46,6 @@ from kernel_lineage.workloads.on_the_spot import (
     SpotWorkload,
     in_a_line,
     resting_on,
-    workload_on_the_spot,
 )
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import folder_of
@@ -154,8 +154,12 @@ def _one(
     document = ended.document
     reason = document.reason
     if document.stopped == "seconds" and drafting > _MUCH * asked.seconds:
-        keep = f"`klineage workload init {path}:{kernel.name}` keeps one for the next run"
-        reason += f" Drafting a workload took {drafting:.0f} s of them; {keep}."
+        reason += f" Drafting a workload took {drafting:.0f} s of them"
+        is_cut = spot.proof is not None and not spot.proof.is_whole
+        keep = (
+            f"; `klineage workload init {path}:{function or kernel.name}` keeps a whole one for the next run."
+        )
+        reason += keep if is_cut or repository_of(path) is None else ", which the next run does not need."
     document = document.model_copy(update={"reason": reason, "seconds": round(time.monotonic() - began, 2)})
     return _kept(asked, replace(ended, document=document), path, root, text), ended.version.text
 
@@ -189,9 +193,8 @@ def _joined_by(skill: Skill, kernel: Kernel) -> Iterator[Candidate]:
 
 def _drafted(asked: Asked, name: str, path: Path, say: Callable[[str], None]) -> SpotWorkload:
     """The repository's workload of a kernel or a host function, else a draft. Raises `NoWorkloadError`."""
-    say(f"{name}: drafting a workload")
     with ends_within(_DRAFT * asked.seconds):
-        spot = workload_on_the_spot(path, name, "emulated", record=asked.record)
+        spot = workload_of(path, name, record=asked.record, say=say)
     if spot.path is None:
         say(in_a_line(name, path.name, spot))
     return spot
