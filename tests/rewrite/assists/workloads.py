@@ -55,6 +55,10 @@ WORKLOADS = {
                  "top: output float32 [rows]", "x: input float32 [rows, cols]", "rows: int32 = rows",
                  "cols: int32 = cols"),
     ),
+    "first_moment": (
+        workload("momentum", "n = [1, 770]", 'grid = ["1"]', "p: inout float32 [n]", "m: inout float32 [n]",
+                 "g: input float32 [n]", "keep: float32 = 0.9", "rate: float32 = 0.01", "n: int32 = n"),
+    ),
     "add_row": (
         workload("brighten", "height = [1, 20]\nwidth = [3, 70]", 'grid = ["1"]',
                  "out: output uint8 [height, width]", "plane: inout float32 [height, width]",

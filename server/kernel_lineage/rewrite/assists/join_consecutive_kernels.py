@@ -46,6 +46,8 @@ from kernel_lineage.rewrite.assists.turns import Turn, turn_of
 from kernel_lineage.rewrite.candidate import Candidate
 
 _LIMIT_MS = 2000
+_DISPATCHED = "scalar_t"
+"""What torch's dispatch calls the type that it goes through."""
 _MOST = 8
 """Kernels in a row that are joined."""
 
@@ -116,8 +118,9 @@ def _placed(
     launched, span = turn.statements[0], turn.launches[1].span
     edits.append(_without(turn.first, launched.start_byte, launched.end_byte))
     call = source.text(span)
+    callee = call[: call.index("<<<")].replace(turn.then.name, name, 1)
     shape = call[call.index("<<<") : call.index(">>>") + 3]
-    edits.append(edit(span.start, span.end, f"{name}{shape}({', '.join(arguments)})"))
+    edits.append(edit(span.start, span.end, f"{callee}{shape}({', '.join(arguments)})"))
     for node, left in turn.upkeep(unused):
         start, end = node.start_byte, node.end_byte
         edits.append(edit(start, end, left) if left else _without(turn.first, start, end))
@@ -165,8 +168,11 @@ def _setting(kernel: Kernel, turn: Turn) -> Setting:
         return x, y, z
 
     launch = turn.launches[0]
+    # What a dispatch puts in the place of a type has some size, and the same one everywhere.
+    names = {_DISPATCHED, *(p.name for p in kernel.template_parameters)}
+    types = tuple("float" if a in names else a for a in launch.template_arguments)
     return replace(
-        open_setting(kernel),
+        open_setting(kernel, types),
         launch=LaunchSetting(axes("gridDim", launch.grid), axes("blockDim", launch.block)),
     )
 
@@ -197,9 +203,11 @@ def _check_threads(buffers: Buffers, plain: Kernel, behind: int) -> None:
                 f"`{b.text}` may read what lay there before the kernel began, which writes there itself"
             )
         kind = Refusal if a.root == b.root else MayOverlap
-        if a.offset is None or b.offset is None:
-            unknown = a if a.offset is None else b
-            raise kind(f"where `{unknown.text}` lies is not known: {unknown.reason}")
+        for access in (a, b):
+            if access.offset is None or not access.nbytes:
+                raise kind(
+                    f"where `{access.text}` lies is not known: {access.reason or 'its size is not told'}"
+                )
         key = (a.offset, a.nbytes, a.path, b.offset, b.nbytes, b.path)
         if key not in seen and told_apart(questions, a, b).status is not Status.PROVED:
             also = "" if a.root == b.root else ", where both are one buffer"

@@ -11,6 +11,7 @@ from tree_sitter import Node
 from kernel_gate.expr.polynomials import polynomial
 from kernel_gate.expr.terms import Var, substituted, variables
 from kernel_lineage.code.cuda.read import read_open
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import contains, declarators, field_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import conditions
@@ -33,6 +34,10 @@ from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
 
 _QUALIFIERS = re.compile(r"(?<=\*)\s*\b(?:__restrict__|__restrict|restrict)\b\s*")
+
+
+_READS = frozenset({"subscript_expression", "pointer_expression", "call_expression", "field_expression"})
+"""What may read memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +82,25 @@ class Work:
         return {
             tuple(self.meant(side, meanings) for side in part.below)
             if part.below is not None
-            else self.meant(part.node, meanings, part.text)
+            else (part.holds, self.meant(part.node, meanings))
             for part in conditions(self.test, holds=not self.leaves)
         }
 
-    def meant(self, node: Node, meanings: Mapping[str, str], text: str = "") -> object:
+    def meant(self, node: Node, meanings: Mapping[str, str]) -> object:
         """What an expression stands for, with other names for some: a whole number by what it is computed from."""
         model = read_open(self.kernel)
         term = model.values.get((node.start_byte, node.end_byte))
         if term is not None and not set(variables(term)) & (model.instance - model.places.keys()):
             return frozenset(polynomial(substituted(term, {n: Var(m) for n, m in meanings.items()})).items())
-        return "".join(with_meanings(text or text_of(node), meanings).split())
+        return "".join(with_meanings(text_of(node), meanings).split())
 
 
 def work_of_thread(kernel: Kernel) -> Work:
     """What a thread of a kernel does alone. Refused where threads work together, or nothing else could have it."""
     syntax = syntax_of(kernel)
     check_alone(kernel, syntax)
-    if kernel.template_parameters or kernel.attributes:
-        raise Refusal(f"{kernel.name} is a template, or has attributes that another kernel would not have")
+    if kernel.attributes or not re.fullmatch(r"(?:template\s*<[^<>]*>\s*)?", head_of(kernel)):
+        raise Refusal(f"{kernel.name} has attributes that another kernel would not have")
     body = syntax.entry.node.child_by_field_name("body")
     if body is None or any(n.type.startswith("preproc") for n in descendants(body)):
         raise Refusal(f"{kernel.name} has lines of the preprocessor in its body")
@@ -124,6 +129,11 @@ def work_of_thread(kernel: Kernel) -> Work:
     return work
 
 
+def head_of(kernel: Kernel) -> str:
+    """What stands in front of `__global__`: the head of a template."""
+    return kernel.text.partition("__global__")[0]
+
+
 @dataclass(slots=True)
 class Joined:
     """Two kernels as one: what the second one's names are there, and its parameters."""
@@ -150,7 +160,7 @@ class Joined:
         """
         first, then, unit = self.first, self.then, indent_unit(self.first.kernel)
         parameters = [p for p in self.parameters if name_of(p) not in left_out]
-        lines = _head(f"__global__ void {name}", parameters)
+        lines = [*head_of(first.kernel).splitlines(), *_head(f"__global__ void {name}", parameters)]
         if not re.search(
             r"\n\s*\{", first.kernel.text[: first.kernel.body_span.start - first.kernel.span.start + 1]
         ):
@@ -272,6 +282,9 @@ def joined(
     one.parameters = [*declared.values(), *(text for text, _ in new)]
     one.arguments = [*arguments[0], *(argument for _, argument in new)]
     _name_variables(one)
+    if head_of(first.kernel).split() != head_of(then.kernel).split():
+        raise Refusal(f"{first.kernel.name} and {then.kernel.name} are not templates over the same")
+    _check_guard(first)
     needs, others = first.needs({}), then.needs(one.meanings)
     if first.guard is not None and needs != others:
         raise Refusal(
@@ -285,6 +298,19 @@ def joined(
     if hidden := words & (one.meanings.keys() | first.names | then.names):
         raise Refusal(f"a macro names `{min(hidden)}`, which may be a variable of a kernel")
     return one
+
+
+def _check_guard(first: Work) -> None:
+    """Refuse a check that may come to something else behind the first kernel's work."""
+    if first.test is None:
+        return
+    inner = first.inner[0].start_byte, first.inner[-1].end_byte
+    changed = identifiers_in(first.test) & changed_between(first.syntax, *inner)
+    reads = any(n.type in _READS for n in descendants(first.test))
+    if reads or changed:
+        raise Refusal(
+            f"`{text_of(first.test)}` may come to something else once {first.kernel.name} has done its work"
+        )
 
 
 def _key(parameter: Parameter, argument: str, bases: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.cuda_forms import contains, field_of, operator_of, text_of, uses_of
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.rewrite.assists.joined_bodies import Joined, Work, element_of
-from kernel_lineage.rewrite.assists.layout import descendants, taken_name
+from kernel_lineage.rewrite.assists.layout import data_of, descendants, margin_at, taken_name
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, promised_apart
 from kernel_lineage.rewrite.assists.turns import Turn
 
@@ -102,8 +102,9 @@ def kept_values(buffers: Buffers) -> Kept:
         written = (
             "" if gone or uses.is_overwritten else f"{text_of(field_of(store.assignment, 'left'))} = {name};"
         )
+        between = "\n" + margin_at(data_of(one.first.kernel), store.statement.start_byte)
         if declared or not written:
-            kept.changes[store.statement] = "\n".join(filter(None, (declared, written)))
+            kept.changes[store.statement] = between.join(filter(None, (declared, written)))
         kept.changes |= dict.fromkeys(uses.reads, name)
         if uses.update is not None:
             sides = [field_of(uses.update, side) for side in ("left", "right")]

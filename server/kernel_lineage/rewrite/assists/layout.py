@@ -60,12 +60,18 @@ def newline_of(data: bytes) -> str:
     return "\r\n" if at > 0 and data[at - 1 : at] == b"\r" else "\n"
 
 
+def margin_at(data: bytes, offset: int) -> str:
+    """What stands on the line of a statement before it, as blanks where it is something else."""
+    before = data[start_of_line(data, offset) : offset]
+    return before.decode() if not before.strip() else " " * len(before)
+
+
 def dedented(data: bytes, statements: Sequence[Node], changes: Iterable[tuple[Node, str]]) -> list[str]:
     """The lines of statements that follow each other, with texts in the place of nodes, moved to the left."""
     start, end = statements[0].start_byte, statements[-1].end_byte
-    before = data[start_of_line(data, start) : start]
-    margin = before.decode() if not before.strip() else " " * len(before)
-    return textwrap.dedent(margin + with_changes(data[start:end], start, changes)).splitlines()
+    return textwrap.dedent(
+        margin_at(data, start) + with_changes(data[start:end], start, changes)
+    ).splitlines()
 
 
 def with_changes(text: bytes, start: int, changes: Iterable[tuple[Node, str]]) -> str:

@@ -235,6 +235,9 @@ def _dense(kernel: Kernel, launch: Launch) -> str:
 
 
 def _apart(first: Kernel, launch: Launch, then: Kernel, behind: Launch) -> str:
+    """How two launches differ; "" where they have the same shape and are of the same instance."""
+    if launch.template_arguments != behind.template_arguments:
+        return f"{first.name} and {then.name} are launched as instances of different types"
     one, other = ([p.text for p in configuration(k, x)] for k, x in ((first, launch), (then, behind)))
     if ["".join(text.split()) for text in one] != ["".join(text.split()) for text in other]:
         return (

@@ -194,7 +194,7 @@ def _round(
     state.refused = offered.refused
     best: tuple[TriedDocument, Proposal] | None = None
     try:
-        for proposal in _sorted(offered.made, state):
+        for proposal in _sorted(offered.made, state, search.function):
             if best is not None and (
                 best[1].candidate.becomes
                 or best[1].replaces(proposal)
@@ -250,12 +250,17 @@ def _instead(proposal: Proposal, other: Proposal) -> bool:
     return proposal.place.anchor.pattern == other.place.anchor.pattern
 
 
-def _sorted(made: tuple[Proposal, ...], state: _State) -> list[Proposal]:
-    """What is worth a try: not seen before, and of no skill that has shown twice that it gains nothing here."""
+def _sorted(made: tuple[Proposal, ...], state: _State, function: str) -> list[Proposal]:
+    """What is worth a try: not seen before, and of no skill that has shown twice that it gains nothing here.
+
+    What joins kernels needs a workload of the host function that launches them: it is the one that is judged.
+    """
     left = [
         p
         for p in made
-        if p.digest not in state.texts and state.gainless.get(p.skill, 0) < _TRIES_WITHOUT_GAIN
+        if p.digest not in state.texts
+        and state.gainless.get(p.skill, 0) < _TRIES_WITHOUT_GAIN
+        and p.candidate.function in ("", function)
     ]
     # What changes one of several kernels keeps them apart, so that joining them is tried first, and gone on from.
     return sorted(left, key=lambda p: not p.candidate.becomes)

@@ -236,10 +236,6 @@ def _judge(
 
             return judge_cached(request, path, asked_of_worker, say)
 
-        if after.function not in ("", name):
-            return not_judged(
-                name, f"{after.function} has no workload, and is to be judged", Reason.NO_WORKLOAD
-            )
         try:
             old, new = (make(spot.workload) for make in programs)
         except ProgramError as error:

@@ -194,6 +194,100 @@ int main() {
     brighten(out, plane, row, width, height);
     return 0;
 }
+// --- first_moment applies
+__global__ void first_moment(float* m, const float* g, float keep, int n) {
+    const int i = threadIdx.x + blockDim.x * blockIdx.x;
+    if (i >= n) return;
+    m[i] = keep * m[i] + (1.0f - keep) * g[i];
+}
+
+__global__ void step(float* p, const float* m, float rate, int n) {
+    const int i = threadIdx.x + blockDim.x * blockIdx.x;
+    if (i >= n) return;
+    p[i] -= rate * m[i];
+}
+
+void momentum(float* p, float* m, const float* g, float keep, float rate, int n) {
+    first_moment<<<(n + 255) / 256, 256>>>(m, g, keep, n);
+    step<<<(n + 255) / 256, 256>>>(p, m, rate, n);
+}
+
+int main() {
+    int n = 1 << 20;
+    float *p, *m, *g;
+    cudaMalloc(&p, n * sizeof(float));
+    cudaMalloc(&m, n * sizeof(float));
+    cudaMalloc(&g, n * sizeof(float));
+    momentum(p, m, g, 0.9f, 0.01f, n);
+    return 0;
+}
+// --- first_moment becomes fused_first_moment_step
+__global__ void fused_first_moment_step(float* m, const float* g, float keep, int n, float* p,
+                                        float rate) {
+    const int i = threadIdx.x + blockDim.x * blockIdx.x;
+    if (i >= n) return;
+    const float m_value = keep * m[i] + (1.0f - keep) * g[i];
+    m[i] = m_value;
+    p[i] -= rate * m_value;
+}
+
+void momentum(float* p, float* m, const float* g, float keep, float rate, int n) {
+    fused_first_moment_step<<<(n + 255) / 256, 256>>>(m, g, keep, n, p, rate);
+}
+
+int main() {
+    int n = 1 << 20;
+    float *p, *m, *g;
+    cudaMalloc(&p, n * sizeof(float));
+    cudaMalloc(&m, n * sizeof(float));
+    cudaMalloc(&g, n * sizeof(float));
+    momentum(p, m, g, 0.9f, 0.01f, n);
+    return 0;
+}
+// --- scaled_rows applies
+template <typename T>
+__global__ void scaled_rows(const T* __restrict__ x, const float* __restrict__ s, T* __restrict__ t, int n, int cols) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) t[i] = static_cast<T>(static_cast<float>(x[i]) * s[i / cols]);
+}
+
+template <typename T>
+__global__ void squashed(const T* __restrict__ t, T* __restrict__ y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = static_cast<T>(tanhf(static_cast<float>(t[i])));
+    }
+}
+
+torch::Tensor squash(torch::Tensor x, torch::Tensor s) {
+    auto t = torch::empty_like(x);
+    auto y = torch::empty_like(x);
+    int n = x.numel(), cols = x.size(1);
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "squash", [&] {
+        scaled_rows<scalar_t><<<(n + 255) / 256, 256>>>(
+            x.data_ptr<scalar_t>(), s.data_ptr<float>(), t.data_ptr<scalar_t>(), n, cols);
+        squashed<scalar_t><<<(n + 255) / 256, 256>>>(t.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), n);
+    });
+    return y;
+}
+// --- scaled_rows becomes fused_scaled_rows_squashed
+template <typename T>
+__global__ void fused_scaled_rows_squashed(const T* x, const float* s, int n, int cols, T* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        const T t = static_cast<T>(static_cast<float>(x[i]) * s[i / cols]);
+        y[i] = static_cast<T>(tanhf(static_cast<float>(t)));
+    }
+}
+
+torch::Tensor squash(torch::Tensor x, torch::Tensor s) {
+    auto y = torch::empty_like(x);
+    int n = x.numel(), cols = x.size(1);
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "squash", [&] {
+        fused_scaled_rows_squashed<scalar_t><<<(n + 255) / 256, 256>>>(x.data_ptr<scalar_t>(), s.data_ptr<float>(), n, cols, y.data_ptr<scalar_t>());
+    });
+    return y;
+}
 // --- affine refuses: a thread of next may touch by `y[i - 1]` what another thread of affine touches by `y[i]`
 __global__ void affine(float* y, const float* x, float a, float b, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -414,4 +508,24 @@ __global__ void doubled(float* y, int n) {
 void there_and_back(float* y, const float* x, int n) {
     halved<<<(n + 255) / 256, 256>>>(y, x, n);
     doubled<<<(n + 255) / 256, 256>>>(y, n);
+}
+// --- taken refuses: may come to something else once taken has done its work
+__global__ void taken(float* y, int* open, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && open[i]) {
+        y[i] = x[i];
+        open[i] = 0;
+    }
+}
+
+__global__ void doubled(float* y, const int* open, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && open[i]) {
+        y[i] = 2.0f * y[i];
+    }
+}
+
+void both(float* y, int* open, const float* x, int n) {
+    taken<<<(n + 255) / 256, 256>>>(y, open, x, n);
+    doubled<<<(n + 255) / 256, 256>>>(y, open, n);
 }
