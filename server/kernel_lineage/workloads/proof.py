@@ -171,6 +171,8 @@ def prove(
         nonlocal done
         if not seconds_left():
             return Tried(mutant, "undecided", _NO_TIME)
+        if of_itself.done() and _ended(of_itself.result()) is not None:
+            return Tried(mutant, "undecided", "the kernel itself does not pass")
         try:
             tried = fate_of(mutant, verdict_of(mutant.source))
         except ProgramError as error:
@@ -184,12 +186,14 @@ def prove(
     with ExitStack() as stack, Threads(jobs) as pool:
         for _ in range(jobs):
             idle.put(stack.enter_context(Worker()))
-        of_itself = verdict_of(data_of(kernel))
-        itself = _ended(of_itself)
+        # The kernel's own run is the longest, and mutants wait for nothing of it.
+        of_itself = pool.submit(verdict_of, data_of(kernel))
+        trying = pool.map(judged, chosen)
+        itself = _ended(of_itself.result())
         if itself is not None:
-            cut = of_itself.code is Reason.HANG and not seconds_left()
+            cut = of_itself.result().code is Reason.HANG and not seconds_left()
             return Proof(itself.reason, built=itself.name != "build", cut=cut)
-        tried = [*pool.map(judged, chosen)]
+        tried = [*trying]
         # One term may add nothing here, and the next one does.
         for mutant in (m for m in of_kinds if m.kind in _AT_LEAST_ONE and m not in chosen):
             if _is_one_killed(tried) or not any(t.fate == "survived" for t in _dropped(tried)):
