@@ -70,7 +70,7 @@ class Host:
 
     def only_keeps(self, use: Node) -> bool:
         """Whether a use does nothing but declare a buffer, allocate or free it."""
-        return bool(self._allocates(use)) or self._declares(use) or _call_of(use, _FREES) is not None
+        return bool(self._allocates(use)) or self.declares(use) or _call_of(use, _FREES) is not None
 
     def _allocates(self, use: Node) -> Node | None:
         call = _call_of(use, ALLOCATORS)
@@ -85,7 +85,7 @@ class Host:
         called = field_of(value, "function") if value.type == "call_expression" else None
         return called is not None and _MADE.search("".join(text_of(called).split())) is not None
 
-    def _declares(self, use: Node) -> bool:
+    def declares(self, use: Node) -> bool:
         """Whether a use declares the name, without a value or with one that is no buffer."""
         for node in above(use):
             if node.type == "init_declarator" and field_of(node, "declarator") is not None:
@@ -103,10 +103,12 @@ class Host:
             return False
         if parent.type == "pointer_expression" and operator_of(parent) == "&":
             return True
+        if parent.type == "argument_list" and text_of(field_of(parent.parent, "function")).endswith("swap"):
+            return True
         if parent.type in ("pointer_declarator", "init_declarator", "reference_declarator", "declaration"):
             value = field_of(parent, "value")
             is_declared = value is None or not contains(value, use)
-            return is_declared and not self._declares(use)
+            return is_declared and not self.declares(use)
         return changed_by(parent) == text_of(use)
 
 
@@ -156,18 +158,30 @@ class Turn:
         )
 
     def upkeep(self, bases: Collection[str]) -> Iterator[tuple[Node, str]]:
-        """The statements that do nothing but declare, allocate or free some buffers, each with what is left of it."""
-        statements: dict[int, Node] = {}
-        for base in bases:
-            for use in self.host.uses[base]:
-                statement = _statement_of(use)
-                if statement is not None and statement not in self.statements:
-                    statements[statement.start_byte] = statement
+        """The statements that do nothing but declare, allocate or free some buffers, each with what is left of it.
+
+        Those of a buffer stay where one of them does something else as well, such as to keep an error.
+        """
+        uses = {base: [(use, _statement_of(use)) for use in self.host.uses[base]] for base in bases}
+        gone = {base for base, pairs in uses.items() if all(self._is_upkeep(*pair) for pair in pairs)}
+        statements = {s.start_byte: s for base in gone for _, s in uses[base] if s is not None}
         for statement in statements.values():
+            if statement in self.statements:
+                continue
             parts = statement.children_by_field_name("declarator") if statement.type == "declaration" else []
-            others = [text_of(p) for p in parts if _declared_by(p) not in bases]
+            others = [text_of(p) for p in parts if _declared_by(p) not in gone]
             left = f"{text_of(statement.child_by_field_name('type'))} {', '.join(others)};"
             yield statement, left if others else ""
+
+    def _is_upkeep(self, use: Node, statement: Node | None) -> bool:
+        if statement is None or statement in self.statements:
+            return statement is not None
+        if statement.type == "declaration":
+            return self.host.declares(use)
+        does = next(iter(statement.named_children), None)
+        return (
+            statement.type == "expression_statement" and does is not None and does.type == "call_expression"
+        )
 
     @property
     def _calls(self) -> Iterator[tuple[Host, dict[str, str]]]:

@@ -288,6 +288,38 @@ torch::Tensor squash(torch::Tensor x, torch::Tensor s) {
     });
     return y;
 }
+// --- shifted applies
+__global__ void shifted(float* y, const float* x, float a, float b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + b;
+}
+__global__ void positive(float* z, const float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = fmaxf(y[i], 0.0f);
+}
+int run(float* z, const float* x, float a, float b, int n) {
+    float* y;
+    cudaError_t err = cudaMalloc(&y, n * sizeof(float));
+    if (err != cudaSuccess) return 1;
+    shifted<<<(n + 255) / 256, 256>>>(y, x, a, b, n);
+    positive<<<(n + 255) / 256, 256>>>(z, y, n);
+    if (cudaFree(y) != cudaSuccess) { return 2; } else { return 0; }
+}
+// --- shifted becomes fused_shifted_positive
+__global__ void fused_shifted_positive(const float* x, float a, float b, int n, float* z) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        const float y = a * x[i] + b;
+        z[i] = fmaxf(y, 0.0f);
+    }
+}
+int run(float* z, const float* x, float a, float b, int n) {
+    float* y;
+    cudaError_t err = cudaMalloc(&y, n * sizeof(float));
+    if (err != cudaSuccess) return 1;
+    fused_shifted_positive<<<(n + 255) / 256, 256>>>(x, a, b, n, z);
+    if (cudaFree(y) != cudaSuccess) { return 2; } else { return 0; }
+}
 // --- affine refuses: a thread of next may touch by `y[i - 1]` what another thread of affine touches by `y[i]`
 __global__ void affine(float* y, const float* x, float a, float b, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
