@@ -59,6 +59,10 @@ WORKLOADS = {
         workload("momentum", "n = [1, 770]", 'grid = ["1"]', "p: inout float32 [n]", "m: inout float32 [n]",
                  "g: input float32 [n]", "keep: float32 = 0.9", "rate: float32 = 0.01", "n: int32 = n"),
     ),
+    "lengths": (
+        workload("limited_lengths", "n = [1, 770]", 'grid = ["1"]', "z: output float32 [n]", "x: input float32 [n]",
+                 "y: input float32 [n]", "most: float32 = 1.0", "n: int32 = n"),
+    ),
     "add_row": (
         workload("brighten", "height = [1, 20]\nwidth = [3, 70]", 'grid = ["1"]',
                  "out: output uint8 [height, width]", "plane: inout float32 [height, width]",

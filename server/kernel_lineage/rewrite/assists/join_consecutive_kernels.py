@@ -192,6 +192,12 @@ def _check_threads(buffers: Buffers, plain: Kernel, behind: int) -> None:
         raise Refusal(f"{plain.name} may touch memory that is not seen: {model.problems[0][1]}")
     accesses = [a for a in model.accesses if a.space == "global"]
     firsts, thens = ([a for a in accesses if (_line(a) < behind) is early] for early in (True, False))
+    if buffers.one.first.loop is not None:
+        # A thread's elements are taken one after the other by both kernels in turn: its rounds are like threads.
+        rounds = {a.loops[:1] for a in accesses}
+        if len(rounds) != 1 or () in rounds:
+            raise Refusal(f"which of its elements a thread of {plain.name} is at is not known")
+        model.places |= {name: Var(name) for name in rounds.pop()}
     questions = Questions(model, setting, _LIMIT_MS)
     seen: set[object] = set()
     for a, b in ((a, b) for a in firsts for b in thens if a.writes or b.writes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -12,7 +12,7 @@ from kernel_gate.expr.polynomials import polynomial
 from kernel_gate.expr.terms import Var, substituted, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import contains, declarators, field_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, contains, declarators, field_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import conditions
 from kernel_lineage.kernels.source import Kernel, Parameter
@@ -32,6 +32,7 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 
 _QUALIFIERS = re.compile(r"(?<=\*)\s*\b(?:__restrict__|__restrict|restrict)\b\s*")
 
@@ -48,7 +49,7 @@ class Work:
     syntax: CudaSyntax
     before: tuple[Node, ...]
     guard: Node | None
-    """None where every thread has work."""
+    """None where every thread has work; a loop over a thread's elements where it has several."""
     leaves: bool
     """The check returns where there is none, and the work stands behind it."""
     inner: tuple[Node, ...]
@@ -75,8 +76,35 @@ class Work:
         """The condition of the check."""
         return test_of(self.guard) if self.guard is not None else None
 
+    @property
+    def loop(self) -> Loop | None:
+        """The loop over a thread's elements."""
+        return next((one for one in self.syntax.entry.loops if one.node == self.guard), None)
+
+    @property
+    def round(self) -> str:
+        """The reader's variable that counts the rounds of that loop; "" without one."""
+        loops = read_open(self.kernel).loops.values() if self.loop is not None else ()
+        place = (self.guard.start_byte, self.guard.end_byte) if self.guard is not None else None
+        return next((one.round for one in loops if one.at == place), "")
+
+    @property
+    def head(self) -> str:
+        """What the work stands in the braces of."""
+        assert self.guard is not None
+        if self.loop is None:
+            return f"if {text_of(field_of(self.guard, 'condition'))}"
+        body = field_of(self.guard, "body")
+        assert body is not None
+        return text_of(self.guard)[: body.start_byte - self.guard.start_byte].rstrip()
+
     def needs(self, meanings: Mapping[str, str]) -> set[object]:
         """What has to hold for there to be work, with other names for some."""
+        loop = self.loop
+        if loop is not None and loop.start is not None:
+            ways = (loop.condition, loop.update)
+            texts = tuple("".join(with_meanings(text_of(n), meanings).split()) for n in ways)
+            return {(self.meant(loop.start, meanings), *texts)}
         if self.test is None:
             return set()
         return {
@@ -111,6 +139,8 @@ def work_of_thread(kernel: Kernel) -> Work:
     statements = [s for s in parts if s.type != "comment"]
     work = Work(kernel, syntax, (), None, False, parts)
     for statement in statements:
+        if statement.type == "for_statement" and statement == statements[-1]:
+            return _looped(work, parts, statement)
         if statement.type != "if_statement":
             if not only_declares(statement):
                 break
@@ -127,6 +157,27 @@ def work_of_thread(kernel: Kernel) -> Work:
     if not work.statements:
         raise Refusal(f"{kernel.name} has no work behind its check")
     return work
+
+
+def _looped(work: Work, parts: tuple[Node, ...], loop: Node) -> Work:
+    """What a thread does for each of its elements, where the kernel ends with a loop over them; else the same work."""
+    body = field_of(loop, "body")
+    made = replace(work, before=parts[: parts.index(loop)], guard=loop)
+    over = made.loop
+    if body is None or over is None or over.start is None or not over.counter:
+        return work
+    if ThreadOrder(work.kernel, work.syntax).covers_all(over) != "grid":
+        return work
+    inner = body.named_children if body.type == "compound_statement" else [body]
+    made = replace(made, inner=tuple(inner))
+    ways_out = ("break_statement", "continue_statement", "return_statement")
+    if any(n.type in ways_out for n in descendants(body)) or over.counter in changed_between(
+        work.syntax, body.start_byte, body.end_byte
+    ):
+        raise Refusal(
+            f"the loop over the elements of {work.kernel.name} is left, or counts otherwise, in its body"
+        )
+    return made
 
 
 def head_of(kernel: Kernel) -> str:
@@ -176,7 +227,7 @@ class Joined:
             guard = self._lines(first, [first.guard], changes) if first.guard is not None else []
             lines += _moved_in([*guard, *own], unit)
             return [*lines, *_moved_in(work, unit), "}"], len(lines)
-        lines += [f"{unit}if {text_of(field_of(first.guard, 'condition'))} {{", *_moved_in(own, 2 * unit)]
+        lines += [f"{unit}{first.head} {{", *_moved_in(own, 2 * unit)]
         return [*lines, *_moved_in(work, 2 * unit), f"{unit}}}", "}"], len(lines)
 
     def renamed(self, node: Node | None, changes: Mapping[Node, str]) -> str:
@@ -282,6 +333,10 @@ def joined(
     one.parameters = [*declared.values(), *(text for text, _ in new)]
     one.arguments = [*arguments[0], *(argument for _, argument in new)]
     _name_variables(one)
+    if (first.loop is None) != (then.loop is None):
+        raise Refusal(
+            f"only one of {first.kernel.name} and {then.kernel.name} loops over a thread's elements"
+        )
     if head_of(first.kernel).split() != head_of(then.kernel).split():
         raise Refusal(f"{first.kernel.name} and {then.kernel.name} are not templates over the same")
     _check_guard(first)
@@ -302,7 +357,7 @@ def joined(
 
 def _check_guard(first: Work) -> None:
     """Refuse a check that may come to something else behind the first kernel's work."""
-    if first.test is None:
+    if first.test is None or first.loop is not None:
         return
     inner = first.inner[0].start_byte, first.inner[-1].end_byte
     changed = identifiers_in(first.test) & changed_between(first.syntax, *inner)
@@ -345,7 +400,18 @@ def _name_variables(one: Joined) -> None:
     }
     taken = first.visible | {p.name for p in first.kernel.parameters} | set(one.meanings.values())
     taken |= {name_of(p) for p in one.parameters}
+    counters = [work.loop.counter if work.loop is not None else "" for work in (first, then)]
+    taken |= {counters[0]} - {""}
     for variable in then.syntax.entry.variables:
+        if (
+            all(counters)
+            and variable.name == counters[1]
+            and contains(then.guard or variable.node, variable.node)
+        ):
+            # Whether both count alike is what the heads of the loops are compared for.
+            if counters[0] != counters[1]:
+                one.meanings[counters[1]] = counters[0]
+            continue
         if variable.name in one.meanings:
             raise Refusal(f"`{variable.name}` stands for several things in {then.kernel.name}")
         value = variable.value

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from kernel_gate.expr.polynomials import polynomial
-from kernel_gate.expr.terms import Var, substituted, variables
+from kernel_gate.expr.polynomials import Polynomial, polynomial
+from kernel_gate.expr.terms import Term, Var, substituted, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.cuda_forms import contains, field_of, operator_of, text_of, uses_of
@@ -61,7 +61,7 @@ class _Store:
     parameter: Parameter
     statement: Node
     assignment: Node
-    offset: object
+    offset: Polynomial
     nbytes: int
     only_use: bool
     """Nothing else in the kernel names the buffer."""
@@ -130,7 +130,7 @@ def _stores(first: Work, buffers: Buffers) -> Iterator[_Store]:
         if parameter is None or len({(a.offset, a.nbytes) for a in own}) != 1:
             continue
         offset = own[0].offset
-        if offset is None or not _is_plain(model, own[0]):
+        if offset is None or not _is_plain(first, model, own[0]):
             continue
         others = [a for a in model.accesses if a.root == parameter.name and a not in own]
         late = any(a.at is None or a.calls or a.at[0] >= statement.end_byte for a in others)
@@ -145,7 +145,7 @@ def _stores(first: Work, buffers: Buffers) -> Iterator[_Store]:
             continue
         # The parameter itself and the store.
         is_only_use = _named(first, parameter.name) <= 2
-        yield _Store(parameter, statement, assignment, polynomial(offset), own[0].nbytes, is_only_use)
+        yield _Store(parameter, statement, assignment, _place(first, offset, {}), own[0].nbytes, is_only_use)
 
 
 def _uses(one: Joined, store: _Store, buffers: Buffers) -> _Uses | None:
@@ -166,16 +166,15 @@ def _uses(one: Joined, store: _Store, buffers: Buffers) -> _Uses | None:
         and a.root != root
         and buffers.may_be_one(names[root], names.get(a.root, a.root))
     ]
-    terms = {name: Var(name_there) for name, name_there in names.items()}
     uses, write, others = _Uses(), None, 0
     for access in accesses:
         node = _node_of(then, access)
         same = (
             node is not None
             and access.nbytes == store.nbytes
-            and _is_plain(model, access)
+            and _is_plain(then, model, access)
             and access.offset is not None
-            and store.offset == polynomial(substituted(access.offset, terms))
+            and store.offset == _place(then, access.offset, names)
         )
         if access.writes:
             statement = _always(then, node) if same and node is not None else None
@@ -237,10 +236,20 @@ def _node_of(work: Work, access: Access) -> Node | None:
     return node if same and node is not None and node.type == "subscript_expression" else None
 
 
-def _is_plain(model: Model, access: Access) -> bool:
+def _place(work: Work, offset: Term, names: Mapping[str, str]) -> Polynomial:
+    """Where something lies, with the joined kernel's names, and one for the rounds of the loop over the elements."""
+    there = {**names, work.round: "round"} if work.round else names
+    return polynomial(substituted(offset, {name: Var(other) for name, other in there.items()}))
+
+
+def _is_plain(work: Work, model: Model, access: Access) -> bool:
     """Whether where an access lies follows from the thread and from what the kernel is given alone."""
     names = set(variables(access.offset)) if access.offset is not None else {""}
-    seen = model.places.keys() | {n for n in names if n not in model.instance and n not in model.unknowns}
+    seen = (
+        model.places.keys()
+        | {work.round}
+        | {n for n in names if n not in model.instance and n not in model.unknowns}
+    )
     return names <= seen and not access.atomic and not names & model.data
 
 

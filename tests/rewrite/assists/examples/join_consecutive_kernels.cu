@@ -320,6 +320,56 @@ int run(float* z, const float* x, float a, float b, int n) {
     fused_shifted_positive<<<(n + 255) / 256, 256>>>(x, a, b, n, z);
     if (cudaFree(y) != cudaSuccess) { return 2; } else { return 0; }
 }
+// --- lengths applies
+__global__ void lengths(float* d, const float* x, const float* y, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        d[i] = sqrtf(x[i] * x[i] + y[i] * y[i]);
+}
+
+__global__ void limited(float* z, const float* d, float most, int n) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) {
+        z[k] = fminf(d[k], most);
+    }
+}
+
+void limited_lengths(float* z, const float* x, const float* y, float most, int n) {
+    float* d;
+    cudaMalloc(&d, n * sizeof(float));
+    lengths<<<264, 256>>>(d, x, y, n);
+    limited<<<264, 256>>>(z, d, most, n);
+    cudaFree(d);
+}
+
+int main() {
+    int n = 1 << 20;
+    float *x, *y, *z;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    cudaMalloc(&z, n * sizeof(float));
+    limited_lengths(z, x, y, 1.0f, n);
+    return 0;
+}
+// --- lengths becomes fused_lengths_limited
+__global__ void fused_lengths_limited(const float* x, const float* y, int n, float* z, float most) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        const float d = sqrtf(x[i] * x[i] + y[i] * y[i]);
+        z[i] = fminf(d, most);
+    }
+}
+
+void limited_lengths(float* z, const float* x, const float* y, float most, int n) {
+    fused_lengths_limited<<<264, 256>>>(x, y, n, z, most);
+}
+
+int main() {
+    int n = 1 << 20;
+    float *x, *y, *z;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    cudaMalloc(&z, n * sizeof(float));
+    limited_lengths(z, x, y, 1.0f, n);
+    return 0;
+}
 // --- affine refuses: a thread of next may touch by `y[i - 1]` what another thread of affine touches by `y[i]`
 __global__ void affine(float* y, const float* x, float a, float b, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -560,4 +610,19 @@ __global__ void doubled(float* y, const int* open, int n) {
 void both(float* y, int* open, const float* x, int n) {
     taken<<<(n + 255) / 256, 256>>>(y, open, x, n);
     doubled<<<(n + 255) / 256, 256>>>(y, open, n);
+}
+// --- squares refuses: a thread of ahead may touch by `x[next]` what another thread of squares touches by `x[i]`
+__global__ void squares(float* d, const float* x, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        d[i] = x[i] * x[i];
+}
+__global__ void ahead(float* x, const float* d, int n) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) {
+        int next = k + gridDim.x * blockDim.x;
+        if (next < n) x[next] = d[k];
+    }
+}
+void run(float* x, float* d, int n) {
+    squares<<<264, 256>>>(d, x, n);
+    ahead<<<264, 256>>>(x, d, n);
 }
