@@ -91,6 +91,14 @@ def test_it_promotes_what_is_faster_and_says_when_nothing_is_left() -> None:
     assert ended.document.verdict.outcome is Outcome.ACCEPTED
 
 
+def test_a_kernel_is_changed_alone_only_where_it_is_judged_alone() -> None:
+    """By the host function's time little of what one of its kernels gains would be seen."""
+    search = Search(Path("add.cu"), "add", ADD, FACTS, SKILLS, function="launch")
+    document = optimise(search, lambda *_: verdict(Outcome.ACCEPTED, 2.0)).document
+    assert document.tried == []
+    assert document.stopped == "nothing_admissible"
+
+
 def test_nothing_is_tried_a_third_time_that_gained_nothing_twice() -> None:
     ended = searched(lambda *_: verdict(Outcome.REJECTED, 1.0))
     tried = [t.skill for t in ended.document.tried]

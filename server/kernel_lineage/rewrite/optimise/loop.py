@@ -201,7 +201,10 @@ def _round(
                 or (best[0].gain >= max(_LARGE_GAIN, proposal.expected) and not _instead(proposal, best[1]))
             ):
                 continue
-            if _over(search, state):
+            if _over(search, state) or (
+                search.function and not (proposal.candidate.becomes or state.promoted)
+            ):
+                # A change of one kernel of several is judged by that kernel's own workload, which tells more of it.
                 break
             outcome, verdict = _try(state, proposal, judge, number)
             state.tried.append(outcome)

@@ -138,30 +138,46 @@ def _one(
         facts = asked.stated.merged(situation.facts)
         skills = tuple(library(root))
         function, spot = _joining(asked, kernel, path, skills, say)
-        if spot is not None and situation.workload is None:
+        own: SpotWorkload | None = None
+        if situation.workload is not None:
+            own = SpotWorkload(situation.workload.workload, situation.workload.path)
+        elif spot is not None:
             with suppress(WorkloadError, ProgramError):
-                own = KeptDrafts().workload_of(path, text, kernel.name)
-                facts = facts.merged(workload_facts(own.workload, "the drafted workload"))
-        elif spot is None and situation.workload is not None:
-            spot = SpotWorkload(situation.workload.workload, situation.workload.path)
-        elif spot is None:
-            spot = _drafted(asked, kernel.name, path, say)
-            facts = facts.merged(workload_facts(spot.workload, "the drafted workload"))
+                unproved = KeptDrafts().workload_of(path, text, kernel.name)
+                facts = facts.merged(workload_facts(unproved.workload, "the drafted workload"))
+        else:
+            own = _drafted(asked, kernel.name, path, say)
+            facts = facts.merged(workload_facts(own.workload, "the drafted workload"))
         drafting = time.monotonic() - began
         search = Search(path, kernel.name, text, facts, skills, asked.seconds, asked.device_seconds, function)
-        judge = _judge(path, function or kernel.name, spot, asked.device, worker, say, text)
-        ended = optimise(search, judge, report)
+        judged = partial(_judge, path, device=asked.device, worker=worker, say=say, original=text)
+        ended: Ended | None = None
+        if spot is not None:
+            ended = optimise(search, judged(name=function, spot=spot), report)
+        if ended is None or (ended.document.stopped == "nothing_admissible" and not ended.document.promoted):
+            own = own or _drafted(asked, kernel.name, path, say)
+            alone = replace(search, function="", seconds=seconds_left(asked.seconds))
+            ended = _after(ended, optimise(alone, judged(name=kernel.name, spot=own), report))
+        spot = spot or own
     document = ended.document
     reason = document.reason
     if document.stopped == "seconds" and drafting > _MUCH * asked.seconds:
         reason += f" Drafting a workload took {drafting:.0f} s of them"
-        is_cut = spot.proof is not None and not spot.proof.is_whole
+        is_cut = spot is not None and spot.proof is not None and not spot.proof.is_whole
         keep = (
             f"; `klineage workload init {path}:{function or kernel.name}` keeps a whole one for the next run."
         )
         reason += keep if is_cut or repository_of(path) is None else ", which the next run does not need."
     document = document.model_copy(update={"reason": reason, "seconds": round(time.monotonic() - began, 2)})
     return _kept(asked, replace(ended, document=document), path, root, text), ended.version.text
+
+
+def _after(joining: Ended | None, alone: Ended) -> Ended:
+    """The search for a kernel alone, with what was tried before to join it with others."""
+    if joining is None:
+        return alone
+    document = alone.document.model_copy(update={"tried": [*joining.document.tried, *alone.document.tried]})
+    return replace(alone, document=document, texts={**joining.texts, **alone.texts})
 
 
 def _joining(
