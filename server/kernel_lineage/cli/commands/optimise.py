@@ -45,8 +45,11 @@ def command(
 ) -> None:
     """Try what the assists make of a kernel, promote what the gate finds faster, and go on from there.
 
-    Where the repository has no workload for the kernel, one is drafted in memory, and a line says what it assumes.
-    Run again it goes on where it was: verdicts are kept. Without a GPU, correct candidates are kept as patches.
+    Kernels that a host function launches one behind the other are joined where that is shown to compute the same; the
+    function is judged then.
+
+    Where the repository has no workload for the kernel, one is drafted, and a line says what it assumes. Run
+    again it goes on where it was: drafts and verdicts are kept. Without a GPU, correct candidates are kept as patches.
 
     Exit status: 0 accepted, 1 nothing was promoted, 2 wrong use, 3 promoted and not timed, 4 the environment lacks
     something.
