@@ -31,7 +31,12 @@ def tensor_function_steps(
     else:
         unit = host_code(path, root, source.data)
         after, already = _end(_function(name, unit), function, source, unit, workload), before.conditions
-    results = dict(zip(_results(before), _outputs(function, workload), strict=True))
+    places, outputs = _results(before), _outputs(function, workload)
+    if len(places) != len(outputs):
+        raise Unclear(
+            f"gives back {len(places)} tensors that it has made, the workload has {len(outputs)} outputs"
+        )
+    results = dict(zip(places, outputs, strict=True))
     own: dict[str, str] = {}
     for place, output in results.items():
         made = after.gives[place] if place < len(after.gives) else ""

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from kernel_gate.expr.polynomials import plus, polynomial, times
 from kernel_lineage.code.cuda.read import read_open
-from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.workloads.files import Target
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.files import Launcher, Target
 from kernel_lineage.workloads.model import UNRANGED, Draft
 
 _MOST_TOTALS = 2
@@ -21,8 +21,12 @@ _TOTAL = 640
 
 
 def row_offsets(kernel: Target) -> frozenset[str]:
-    """The buffers of which a kernel reads pairs of neighbours, and nothing else."""
-    if not isinstance(kernel, Kernel) or kernel.language is not Language.CUDA or kernel.node is None:
+    """The buffers of which a kernel reads pairs of neighbours, and nothing else; of a host function those that have the
+    name of one of its kernels' parameters which is such a buffer.
+    """
+    if isinstance(kernel, Launcher):
+        return frozenset().union(*map(row_offsets, kernel.kernels))
+    if kernel.language is not Language.CUDA or kernel.node is None:
         return frozenset()
     read = [a for a in read_open(kernel).accesses if a.space == "global" and a.offset is not None]
     pairs = set()
