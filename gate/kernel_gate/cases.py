@@ -183,6 +183,12 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
     if named:
         typical = typical_shape(named)
         variations = list(variations_of(workload))
+        with_scalars = [
+            Case(typical, seed + 2500 + i, variation, scalars=((name, value),))
+            for i, (name, value, variation) in enumerate(_scalars_of(workload, typical, variations))
+        ]
+        # A GPU leaves other integers to the emulated device beside it, which may not come to its last cases.
+        cases += [case for case in with_scalars if other_integer(workload, case) is not None]
         cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(variations)]
         ragged = max(shapes, key=_odd_extents, default={})
         if _odd_extents(ragged):
@@ -196,20 +202,20 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
             cases += [
                 Case(named[-1], seed + 2300 + i, v) for i, v in enumerate(variations) if v in AT_LARGEST
             ]
-        cases += [
-            Case(typical, seed + 2500 + i, variation, scalars=((name, value),))
-            for i, (name, value, variation) in enumerate(
-                (
-                    *((n, v, w) for n in constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
-                    *((n, v, Variation.DECLARED) for n, v in _other_integers(workload, typical)),
-                    *_sentinels_met(workload, variations),
-                    *((n, _ABOVE_ONE, Variation.DECLARED) for n in _shares(workload, typical)),
-                    *_zeros_beside_nans(workload),
-                    *_equal_scalars(workload, typical),
-                )
-            )
-        ]
+        cases += [case for case in with_scalars if other_integer(workload, case) is None]
     return cases
+
+
+def _scalars_of(
+    workload: Workload, dims: Mapping[str, int], variations: Sequence[Variation]
+) -> Iterator[tuple[str, float, Variation]]:
+    """Scalars with other values than the workload's numbers, and the variation of the inputs that each goes with."""
+    yield from ((n, v, w) for n in constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS)
+    yield from ((n, v, Variation.DECLARED) for n, v in _other_integers(workload, dims))
+    yield from _sentinels_met(workload, variations)
+    yield from ((n, _ABOVE_ONE, Variation.DECLARED) for n in _shares(workload, dims))
+    yield from _zeros_beside_nans(workload)
+    yield from _equal_scalars(workload, dims)
 
 
 def _odd_extents(dims: Mapping[str, int]) -> int:
