@@ -160,6 +160,10 @@ class Program:
     """Buffers that the steps use besides the workload's."""
     beside: tuple[str, ...] = ()
     """Other kernels that a candidate's host code launches beside `entry`, and the baseline's does not."""
+    skipped_where: tuple[str, ...] = ()
+    """What a candidate's host code keeps from call to call and asks before it launches `entry`, and the baseline's does
+    not: conditions, as they are written. What it does on other calls is not judged.
+    """
     launched_where: tuple[str, ...] = ()
     """Conditions over dims under which host code launches this instance of a template; elsewhere it launches others."""
     own_dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)

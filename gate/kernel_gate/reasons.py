@@ -183,6 +183,10 @@ class Reason(StrEnum):
         "The host code launches other kernels beside this one, which the baseline's does not: they were not run.",
         "Judge the host function (`klineage workload init FILE:FUNCTION` drafts one), or keep one kernel.",
     )
+    LAUNCH_SKIPPED = ("launch-skipped", "check", _UNCLEAR,
+        "The host code decides by what it keeps from call to call whether it launches; the baseline's does not.",
+        "Launch on each call, or judge the host function with a workload of its own.",
+    )
     CASE_TIME_SPENT = ("case-time-spent", "check", _UNCLEAR,
         "The cases that ran, if any, agree, but shapes that the workload names did not fit into the check's time.",
         "Use smaller dims (profile_dims may stay large), a GPU, or more time for the check.",

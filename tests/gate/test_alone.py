@@ -51,3 +51,13 @@ def test_two_calls_are_not_slower_than_one():
     assert (twice.status, twice.code) == (StageStatus.UNAVAILABLE, Reason.NOT_PROFILED)
     assert twice.reason == "not profiled: 2 calls of the candidate were timed; slower: 0.6×"
     assert judged_alone([slower], affine(calls=2), affine(calls=2)) == [slower]
+
+
+def test_what_is_launched_on_some_calls_alone_decides_nothing_unless_it_is_wrong():
+    right = judge(affine(), affine(skipped_where=("seen > 8",)), workload(), device="emulated")
+    assert (right.standing, right.code) == (Standing.UNDECIDED, Reason.LAUNCH_SKIPPED)
+    assert "by `seen > 8` the host code decides from call to call" in right.reason
+    wrong = judge(
+        affine(), affine("2.0f * x[i]", "x[i]", skipped_where=("seen > 8",)), workload(), device="emulated"
+    )
+    assert (wrong.standing, wrong.code) == (Standing.REJECTED, Reason.WRONG_VALUE)

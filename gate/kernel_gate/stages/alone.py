@@ -1,5 +1,5 @@
 """A candidate of which more or less was run than what takes the place of the baseline: other kernels that its host code
-launches beside it were not, or a second call was.
+launches beside it were not, a second call was, or calls on which nothing is launched were not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ def judged_alone(stages: Iterable[Stage], baseline: Program, candidate: Program)
     """
     if candidate.calls > baseline.calls:
         stages = (_not_timed_alike(stage, candidate) for stage in stages)
+    if candidate.skipped_where:
+        stages = (_on_some_calls(stage, candidate) for stage in stages)
     excused = _OF_VALUES | ({Reason.OUT_OF_BOUNDS} if candidate.source == baseline.source else set())
     return [_alone(stage, candidate, excused) for stage in stages] if candidate.beside else list(stages)
 
@@ -32,6 +34,15 @@ def _not_timed_alike(stage: Stage, candidate: Program) -> Stage:
         return stage
     reason = f"not profiled: {candidate.calls} calls of the candidate were timed; {stage.reason}"
     update = {"status": StageStatus.UNAVAILABLE, "code": Reason.NOT_PROFILED, "reason": reason}
+    return stage.model_copy(update=update)
+
+
+def _on_some_calls(stage: Stage, candidate: Program) -> Stage:
+    if stage.name != "check" or stage.status is not StageStatus.PASS:
+        return stage
+    asked = " and ".join(f"`{condition}`" for condition in candidate.skipped_where)
+    reason = f"by {asked} the host code decides from call to call what it launches, and did not before; {stage.reason}"
+    update = {"status": StageStatus.UNAVAILABLE, "code": Reason.LAUNCH_SKIPPED, "reason": reason}
     return stage.model_copy(update=update)
 
 

@@ -53,12 +53,15 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
 
 def around(source: SourceFile, launch: Launch) -> Iterator[Guard]:
     """The guards on the way to a launch, in its launcher and in the functions of the file that call that."""
-    if source.root is None or launch.launcher_span is None:
+    if source.root is None:
         return
     site = source.root.descendant_for_byte_range(launch.span.start, launch.span.end)
-    if site is not None:
-        yield from _to(site, launch.launcher_span)
-    yield from _in_callers(source, launch.launcher, launch.launcher_span, _CALLERS)
+    method = _around(site, "function_definition") if site is not None else None
+    launcher = launch.launcher_span or (span_of(method) if method is not None else None)
+    if site is None or launcher is None:
+        return
+    yield from _to(site, launcher)
+    yield from _in_callers(source, launch.launcher, launcher, _CALLERS)
 
 
 def _in_callers(source: SourceFile, name: str | None, extent: Span, depth: int) -> Iterator[Guard]:

@@ -44,6 +44,7 @@ from kernel_lineage.workloads.program_errors import ProgramError as ProgramError
 from kernel_lineage.workloads.program_errors import UnknownKernelError as UnknownKernelError
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.rewritten import rewritten_program
+from kernel_lineage.workloads.skipped_launches import skipped_launches
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton.function_program import function_steps
 
@@ -81,7 +82,8 @@ def program_from_file(
     root = root or repository_around(path)
     if not workload.launches and kernel_apart(source, kernel_name) is None:
         if language is Language.TRITON and launched_by(former or source, kernel_name):
-            return _called(former or source, source, path, kernel_name, workload, root, name or path.name)
+            program = _called(former or source, source, path, kernel_name, workload, root, name or path.name)
+            return _with_skipped(program, former, source) if former is not None else program
         unit = unit_of(source.data.decode("utf-8", "replace")) if language is Language.CUDA else None
         if unit is not None and kernel_name in unit.functions:
             return _launched(
@@ -116,13 +118,20 @@ def program_from_file(
         whole = whole_of() if not launch else ""
         if isinstance(whole, str):
             raise type(error)("; ".join(filter(None, (str(error), whole)))) from error
-        return replace(whole, name=name or path.name)
+        return replace(_with_skipped(whole, former, source), name=name or path.name)
     names = launched_beside(before.rpartition("::")[2], former, source)
     beside = tuple(k for k in names if there is None or k != there.name)
     if beside:
         whole = whole_of() if not launch else ""
         program = whole if isinstance(whole, Program) else replace(program, beside=beside)
-    return replace(program, name=name or path.name)
+    return replace(_with_skipped(program, former, source), name=name or path.name)
+
+
+def _with_skipped(program: Program, former: SourceFile, source: SourceFile) -> Program:
+    """A candidate with what its host code asks from call to call before it launches."""
+    launched = [step.entry for step in program.steps if isinstance(step, LaunchStep)] or [program.entry]
+    kernels = dict.fromkeys(entry.rpartition("::")[2] for entry in launched)
+    return replace(program, skipped_where=skipped_launches(tuple(kernels), former, source))
 
 
 def _one_launch(
