@@ -383,6 +383,17 @@ BY_ROWS = (
 )
 
 
+def test_a_launch_for_few_elements_is_not_that_of_a_workload_of_many(tmp_path: Path) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(
+        WHOLE.replace("{ doubled", "{ if (rows == 1) { doubled<<<1, 128>>>(x, 1, cols); return; } doubled")
+    )
+    workload = draft_of(kernel_of(path, "doubled"), path).workload()
+    assert workload.dims["rows"] != (1,)
+    program = program_from_file(path, "doubled", workload)
+    assert program.launch is not None and program.launch.grid == ("(rows * cols + 127) // 128",)
+
+
 def test_a_grid_that_is_a_dim_of_the_workload_is_not_the_grid_before(tmp_path: Path) -> None:
     path = tmp_path / "rows.cu"
     path.write_text(WHOLE)

@@ -647,3 +647,49 @@ def test_the_largest_of_the_sizes_that_a_program_runs_is_timed_too(tmp_path: Pat
     path.write_text(RUNS.replace('run("wide", 8, 30000);', ""))
     draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
     assert draft.timed == ({"rows": 4, "cols": 500},)
+
+
+RECURSIVE = """\
+#include <cuda_runtime.h>
+__global__ void add_sums(int* out, const int* sums, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (blockIdx.x > 0 && i < n) out[i] += sums[blockIdx.x - 1];
+}
+__global__ void sum_block(const int* in, int* out, int* sums, int n) {
+  __shared__ int total;
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (threadIdx.x == 0) total = 0;
+  __syncthreads();
+  if (i < n) { atomicAdd(&total, in[i]); out[i] = in[i] + 1; }
+  __syncthreads();
+  if (threadIdx.x == 0 && sums) sums[blockIdx.x] = total;
+}
+void sums_of(const int* in, int* out, int n) {
+  int blocks = (n + 63) / 64;
+  if (blocks == 1) { sum_block<<<1, 64>>>(in, out, nullptr, n); return; }
+  int *sums, *summed;
+  cudaMalloc(&sums, blocks * sizeof(int));
+  cudaMalloc(&summed, blocks * sizeof(int));
+  sum_block<<<blocks, 64>>>(in, out, sums, n);
+  sums_of(sums, summed, blocks);
+  add_sums<<<blocks, 64>>>(out, summed, n);
+}
+int main() {
+  const int n = 100000;
+  int *in, *out;
+  cudaMalloc(&in, n * sizeof(int));
+  cudaMalloc(&out, n * sizeof(int));
+  sums_of(in, out, n);
+}
+"""
+
+
+@pytest.mark.parametrize("kernel", ["sum_block", "add_sums"])
+def test_a_function_that_calls_itself_launches_at_the_sizes_of_its_caller(
+    tmp_path: Path, kernel: str
+) -> None:
+    path = tmp_path / "sums.cu"
+    path.write_text(RECURSIVE)
+    draft = draft_of(kernel_of(path, kernel), path, State(tmp_path), measure=False)
+    assert draft.grid == ("ceil_div(n, 64)",) and draft.dims == {"n": 100000}
+    assert {a.name: a.shape for a in draft.arguments if a.shape}["sums"] == ("ceil_div(n, 64)",)

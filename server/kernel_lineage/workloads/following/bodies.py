@@ -12,6 +12,7 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.casts import is_written_out
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, template_names
+from kernel_lineage.workloads.following.library import note_write
 from kernel_lineage.workloads.following.macros import DEEPEST, Macros
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.powers import TRIED, power_of_2
@@ -115,10 +116,22 @@ class Bodies(Macros):
             self._depth -= 1
         return Opaque("a function that gives nothing")
 
+    def followed(self) -> frozenset[str]:
+        """The functions, no templates, that lead to the launch from outside of what is followed now."""
+        return frozenset(f.function.name for f in self.frames if not f.function.template)
+
     def inlined(
         self, function: HostCode, nodes: list[Node], template: Node | None, names: Names, called: str = ""
     ) -> Value:
-        """What a function of the unit gives: its body is followed with the arguments."""
+        """What a function of the unit gives: its body is followed with the arguments.
+
+        A call of itself on the way to the launch is not followed, but fills the buffers that it is given: the outer
+        call launches as well.
+        """
+        if function.name in self.leading and function.name in self.followed():
+            for passed in nodes:
+                note_write(self.either(passed, names))
+            return Opaque(f"`{function.name}`, which calls itself")
         inner = Names(self.unit_names(names))
         if template is not None:
             written = self.template(template, names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernel_gate.expressions import evaluate_int
+from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.workloads.following.gathered import Gathered
 from kernel_lineage.workloads.following.types import bytes_of
@@ -52,7 +52,10 @@ def shape_of(
     for number in numbers:
         for factor in number.factors:
             if "-" in factor:
-                extent = made(evaluate_int(factor, sizes.dims), factor)
+                try:
+                    extent = made(evaluate_int(factor, sizes.dims), factor)
+                except ExpressionError:  # longer than a workload takes
+                    return None
                 sizes.require(combined(">", extent, plain(0)))
     if _is_for_largest(numbers, facts):
         return None

@@ -143,12 +143,15 @@ def _as_callers_launch(
     workload: Workload,
 ) -> _Reached:
     """What `look` reaches at the sizes that are timed, else at the first that are checked, where that is another
-    instance of a template; else what was reached.
+    instance of a template, or what was reached is for other sizes; else what was reached.
     """
     dims = workload.profile_dims[0] if workload.profile_dims else next(workload.shapes())
     at_size = look(_sizes_at(dims, meanings, workload))
-    is_other = at_size is not None and at_size[0].template != reached[0].template
-    return at_size if at_size is not None and is_other else reached
+    if at_size is None:
+        return reached
+    values = workload.numbers(dims)
+    is_for_these = all(evaluate(c, values) for c in _conditions(reached[2], meanings, workload))
+    return reached if is_for_these and at_size[0].template == reached[0].template else at_size
 
 
 def _sizes_at(dims: Mapping[str, int], meanings: Mapping[str, str], workload: Workload) -> dict[str, int]:

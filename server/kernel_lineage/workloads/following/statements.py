@@ -122,7 +122,7 @@ class Follower(Fills):
         names.types[text_of(node.child_by_field_name("declarator"))] = self.type_named(kind, names)
 
     def _leads(self, node: Node | None) -> bool:
-        return node is not None and bool(words_in(node) & self.leading)
+        return node is not None and bool(words_in(node) & (self.leading - self.followed()))
 
     def _do_if_statement(self, node: Node, names: Names) -> None:
         condition = node.child_by_field_name("condition")
@@ -135,6 +135,8 @@ class Follower(Fills):
         if clamp is not None and self._clamped(clamp, names):
             return
         there, here = self._leads(otherwise), self._leads(then)
+        if here and otherwise is None and number is not None and then is not None and _leaves(then):
+            there = any(map(self._leads, _behind(node)))
         if here != there:
             # The side that leads to the launch is taken; what it asks for is kept by the sizes.
             taken = then if here else otherwise
@@ -335,6 +337,14 @@ def _cases(node: Node) -> Iterator[Node]:
 
 def _is_default(case: Node) -> bool:
     return case.type == "case_statement" and case.child_by_field_name("value") is None
+
+
+def _behind(node: Node) -> Iterator[Node]:
+    """The statements that follow one in its block."""
+    following = node.next_named_sibling
+    while following is not None:
+        yield following
+        following = following.next_named_sibling
 
 
 def _leaves(node: Node) -> bool:
