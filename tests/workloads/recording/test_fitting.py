@@ -54,6 +54,13 @@ def test_the_expression_gives_sizes_that_were_not_seen(quantity):
         assert evaluate(text, sizes) == quantity(**sizes)
 
 
+def test_one_or_two_blocks_are_shared_out_among_threads() -> None:
+    sizes = [{"n": n} for n in (192, 384, 197, 210)]
+    seen_blocks = [(d, -(-d["n"] // 256)) for d in sizes]
+    assert expression(seen_blocks, [256]) == "ceil_div(n, 256)"
+    assert expression([(d, 1 << (d["n"] - 1).bit_length()) for d in sizes], [256]) == "next_power_of_2(n)"
+
+
 def test_what_is_no_usual_expression_is_none():
     assert expression(seen(lambda N, B: (N * 2654435761) % 1009)) is None
 

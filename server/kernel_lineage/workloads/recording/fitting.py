@@ -64,7 +64,9 @@ def _candidates(
     names: tuple[str, ...], samples: Sequence[Sample], constants: Collection[int]
 ) -> Iterator[str]:
     if len(names) == 1 and all(quantity & (quantity - 1) == 0 for _, quantity in samples):
-        # Before quotients, which give powers of two by chance where runs are few.
+        # A grid of one or two blocks is shared out among threads.
+        yield from (f"ceil_div({names[0]}, {c})" for c in constants if c > 1)
+        # Before other quotients, which give powers of two by chance where runs are few.
         text = f"next_power_of_2({names[0]})"
         seen = [(int(evaluate(text, sizes)), quantity) for sizes, quantity in samples]
         yield from _scaled(text, seen, constants)
