@@ -323,15 +323,15 @@ TEST_F(Doubled, IsTwice) {
 WITH_PARAMETERS = """
 #include <gtest/gtest.h>
 #include "../src/doubled.h"
-class Of : public testing::TestWithParam<std::tuple<int, bool>> {};
+class Of : public testing::TestWithParam<std::tuple<int, bool, bool>> {};
 TEST_P(Of, Size) {
-  const int n = 700 * std::get<0>(GetParam());
+  const int n = std::get<0>(GetParam());
   float *x, *y;
   cudaMalloc(&x, n * sizeof(float));
   cudaMalloc(&y, n * sizeof(float));
   doubled(y, x, n);
 }
-INSTANTIATE_TEST_SUITE_P(All, Of, testing::Combine(testing::Values(1, 3), testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(All, Of, testing::Combine(testing::Values(1, 700), testing::Bool(), testing::Bool()));
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -127,3 +127,33 @@ int main() {
 """
     assert with_sizes(text, header + text)[1] == {"items": 640, "deep": 24, "flat": 31}
     assert sizes(text) == {}, "nothing tells what the fields are"
+
+
+def test_the_largest_case_of_a_test_comes_first_and_has_sizes():
+    text = """
+struct Shape { int rows; size_t cols; float eps; };
+const std::vector<Shape> kShapes = {{1, 128, 1e-5f}, {40, 300, 1e-5f}};
+class Sum : public testing::TestWithParam<Shape> {};
+TEST_P(Sum, Agrees) { auto shape = GetParam(); run(shape.rows, shape.cols); }
+INSTANTIATE_TEST_SUITE_P(All, Sum, testing::ValuesIn(kShapes));
+class Product : public testing::TestWithParam<std::tuple<int, int, int>> {};
+TEST_P(Product, Agrees) { const auto& [M, N, K] = GetParam(); run(M, N, K); }
+INSTANTIATE_TEST_SUITE_P(All, Product, testing::Values(std::make_tuple(16, 16, 16), std::make_tuple(33, 65, 17)));
+class Fill : public testing::TestWithParam<std::tuple<int, bool>> {};
+TEST_P(Fill, Agrees) { int length = std::get<0>(GetParam()); run(length, std::get<1>(GetParam())); }
+INSTANTIATE_TEST_SUITE_P(All, Fill, testing::Combine(testing::Values(1, 900), testing::Bool()));
+class Copy : public testing::TestWithParam<int> { void SetUp() override { count = GetParam(); } int count; };
+INSTANTIATE_TEST_CASE_P(All, Copy, testing::Values(1, 1 << 20, 100));
+constexpr int kFixed[] = {3, 700};
+INSTANTIATE_TEST_SUITE_P(Fixed, Copy, testing::ValuesIn(kFixed));
+"""
+    changed, named = with_sizes(text)
+
+    assert named == {
+        "rows": 40, "cols": 300, "M": 33, "N": 65, "K": 17, "length": 900, "count": 1 << 20,
+    }  # fmt: skip
+    assert (
+        '{{((int)klineage_size("rows", 40)), ((size_t)klineage_size("cols", 300)), 1e-5f}, {1, 128, 1e-5f}}'
+        in changed
+    )
+    assert changed.count("std::make_tuple(16, 16, 16)));") == 1

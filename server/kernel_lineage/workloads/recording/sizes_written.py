@@ -15,6 +15,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.functions import declared_name, words_in
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.recording.tested_values import first_values, with_largest_first
 
 _LEAST = 2
 _MOST = 1 << 40
@@ -61,6 +62,7 @@ def with_sizes(text: str, with_headers: str = "") -> tuple[str, dict[str, int]]:
 
     `with_headers` is the text with the headers that define structures which it fills.
     """
+    text = with_largest_first(text, _value)
     source = read(text.encode(), Language.CUDA)
     if source.root is None:
         return text, {}
@@ -107,6 +109,9 @@ def _sizes(root: Node, unit: Unit, text: str, fields: _Fields) -> Iterator[Size]
             yield from _in(node, inside_only | on_device, unit, fields)
         elif is_of_host(function):
             yield from _in(node, inside_only, unit, fields)
+    for one in first_values(root, fields) if "GetParam" in text else ():
+        if one.name not in inside_only and not _FLOAT.fullmatch(one.type):
+            yield from (replace(size, type=one.type) for size in _constants(one.node, one.name))
     for match in _DEFINE.finditer(text):
         value = _value(match[3])
         if value is not None and _LEAST <= value < _MOST and match[2] not in inside_only | on_device:

@@ -54,24 +54,32 @@ template <class T, class Step = T> std::vector<T> Range(T begin, T end, Step ste
   return values;
 }
 inline std::vector<bool> Bool() { return {false, true}; }
-// Each value of a list with each of another, as a tuple.
-template <class A, class B> class Combined {
+// Each value of a list with each of the others, as a tuple; the last list is gone through first.
+template <class... Lists> class Combined {
  public:
-  Combined(A a, B b) : a_(std::move(a)), b_(std::move(b)) {}
-  template <class First, class Second> operator std::vector<std::tuple<First, Second>>() const {
-    std::vector<std::tuple<First, Second>> all;
-    const std::vector<First> firsts = a_;
-    const std::vector<Second> seconds = b_;
-    for (const auto &first : firsts)
-      for (const auto &second : seconds) all.emplace_back(first, second);
-    return all;
+  explicit Combined(Lists... lists) : lists_(std::move(lists)...) {}
+  template <class... T> operator std::vector<std::tuple<T...>>() const {
+    return all<T...>(std::index_sequence_for<T...>());
   }
 
  private:
-  A a_;
-  B b_;
+  template <class T, class List> static std::vector<T> of(const List &list) { return list; }
+  template <class... T, size_t... I> std::vector<std::tuple<T...>> all(std::index_sequence<I...>) const {
+    const std::tuple<std::vector<T>...> each(of<T>(std::get<I>(lists_))...);
+    const size_t sizes[] = {std::get<I>(each).size()...};
+    size_t count = 1;
+    for (size_t size : sizes) count *= size;
+    std::vector<std::tuple<T...>> tuples;
+    for (size_t n = 0; n < count; ++n) {
+      size_t at[sizeof...(T)], rest = n;
+      for (size_t i = sizeof...(T); i-- > 0; rest /= sizes[i]) at[i] = rest % sizes[i];
+      tuples.emplace_back(std::get<I>(each)[at[I]]...);
+    }
+    return tuples;
+  }
+  std::tuple<Lists...> lists_;
 };
-template <class A, class B> Combined<A, B> Combine(A a, B b) { return Combined<A, B>(std::move(a), std::move(b)); }
+template <class... Lists> Combined<Lists...> Combine(Lists... lists) { return Combined<Lists...>(std::move(lists)...); }
 struct PrintToStringParamName {
   template <class T> std::string operator()(const T &) const { return ""; }
 };
