@@ -25,8 +25,9 @@ from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.draft import with_what_it_calls
+from kernel_lineage.workloads.following.dispatches import AS_PYTORCH, cases_of, further_types
 from kernel_lineage.workloads.following.draft import drafts_of_all_launches
-from kernel_lineage.workloads.following.types import SCALAR_KINDS, plain_type
+from kernel_lineage.workloads.following.types import plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.host_work import host_code
 from kernel_lineage.workloads.layouts import other_numbers, workload_of_launch
@@ -40,9 +41,6 @@ _MOST = 3
 """Other launches that are tried: each is a check of its own."""
 _DISPATCH = re.compile(r"\bAT_DISPATCH_(\w+)\s*\(([^{};]*?)\[")
 """A dispatch of PyTorch's, its arguments up to the lambda."""
-_CASES = re.compile(r"\bAT_DISPATCH_CASE\s*\(\s*(?:\w+::)*(\w+)\s*,")
-_OF_DISPATCH = {"half": "c10::Half", "__nv_bfloat16": "c10::BFloat16"}
-"""What PyTorch's dispatch calls the types that CUDA has other names for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +143,8 @@ def _types_launched(unit: Unit, kernel: str) -> Iterator[str]:
             yield from (a.strip() for a in at_commas(match[1]))
     for text in texts:
         for match in _DISPATCH.finditer(text):
-            named = [SCALAR_KINDS[w] for w in WORD.findall(match[2]) if w in SCALAR_KINDS]
-            named += ["half"] if "HALF" in match[1] or "REDUCED" in match[1] else []
-            named += ["__nv_bfloat16"] if "BFLOAT16" in match[1] or "REDUCED" in match[1] else []
-            yield from (_OF_DISPATCH.get(n, n) for n in named)
-        for name in _CASES.findall(text):
-            kind = SCALAR_KINDS.get(name, "")
-            yield _OF_DISPATCH.get(kind, kind)
+            yield from (AS_PYTORCH.get(n, n) for n in further_types(match[1], match[2]))
+        yield from (AS_PYTORCH.get(n, n) for n in cases_of(text))
 
 
 def _retyped(kernel: Kernel, workload: Workload, names: set[str], types: tuple[str, str]) -> Workload | None:

@@ -274,3 +274,44 @@ def test_places_in_pages_are_below_all_places_and_come_once(tmp_path: Path):
     assert {a.name: a.values for a in draft.arguments}["slots"] == "permutation(length * per_page)"
     assert "length * per_page >= (count)" in draft.promises
     assert {a.name: a.shape for a in draft.arguments}["pages"] == ("length", "per_page", "width")
+
+
+GATED = """
+#include <torch/extension.h>
+template <typename T> __global__ void gated(const T* x, const float* gain, T* y, int n) {
+  int i = blockIdx.x * 128 + threadIdx.x;
+  if (i < n) y[i] = (T)(gain[i] * (float)x[i]);
+}
+at::Tensor gate(at::Tensor x, at::Tensor gain) {
+  auto y = at::empty_like(x);
+  DISPATCH(x.scalar_type(), "gate", [&] {
+    gated<scalar_t><<<(x.numel() + 127) / 128, 128>>>(
+        x.data_ptr<scalar_t>(), gain.data_ptr<float>(), y.data_ptr<scalar_t>(), x.numel());
+  });
+  return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("gate", &gate); }
+"""
+GATES = """
+import torch, gating
+dtype = torch.bfloat16
+x, gain = torch.randn(999, device="cuda").to(dtype), torch.randn(999, device="cuda")
+gating.gate(x, gain)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "dtype", "others"),
+    [
+        ("AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, ", "bfloat16", "float, double, half"),
+        ("AT_DISPATCH_FLOATING_TYPES_AND_HALF(", "float32", "double, half"),
+    ],
+)
+def test_a_dispatch_is_followed_with_the_type_that_a_caller_gives_if_it_takes_it(
+    tmp_path: Path, dispatch: str, dtype: str, others: str
+):
+    files = {"gate.cu": GATED.replace("DISPATCH(", dispatch), "bench.py": GATES}
+    draft = _draft(tmp_path, files, "gated")
+    dtypes = {a.name: a.dtype for a in draft.arguments if a.is_buffer}
+    assert dtypes == {"x": dtype, "gain": "float32", "y": dtype}
+    assert any(note.endswith(f"; it takes {others} as well") for note in draft.assumed)

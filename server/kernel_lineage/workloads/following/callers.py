@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, evaluate
 from kernel_lineage.code.types import DTYPES
@@ -31,7 +30,10 @@ from kernel_lineage.workloads.model import Draft, DraftArgument
 _OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%",
 }  # fmt: skip
-_WHOLE_TYPES = {dtype: name for name, dtype in DTYPES.items() if not ELEMENTS[dtype].is_float}
+_TYPES = {dtype: name for name, dtype in DTYPES.items()} | {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Caller:
         for name, tensor in self.tensors.items():
             extents = [_number(tree_of(text), dims) for text in tensor.shape or ()]
             buffer = Buffer(name, values=tensor.values)
-            kind = _WHOLE_TYPES.get(tensor.dtype or "", "")
+            kind = _TYPES.get(tensor.dtype or "", "")
             values[name] = Tensor(buffer, dict(enumerate(extents)), len(extents), kind)
         return values
 

@@ -17,9 +17,10 @@ from kernel_lineage.kernels.cuda_trees import parsed
 from kernel_lineage.kernels.reading import refusal
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
+from kernel_lineage.workloads.following.dispatches import AS_PYTORCH, types_of_dispatch
 from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.types import FLOATS, SCALAR_KINDS, bytes_of
+from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.values import NotFollowed, Opaque, TypeName, Value
 
 DEEPEST = 24
@@ -32,8 +33,6 @@ _ROUND = {
     "opmath_t": "float",
 }
 """Types that PyTorch's dispatch gives names to, where no tensor tells them."""
-_FIRST = {"INDEX": "int", "INTEGRAL": "int", "REDUCED_FLOATING": "c10::Half"}
-"""What the name of a dispatch says of its types → a usual one of them; float where it says none of these."""
 _LOOSER = {
     "&&": frozenset({"||"}),
     "&": frozenset({"||", "&&", "|", "^"}),
@@ -43,7 +42,6 @@ _LOOSER |= {"-": _LOOSER["+"], "*": _LOOSER["+"] | {"+", "-"}}
 """A sign between two operands → the operators that bind less."""
 _OF_ONE = ("unary_expression", "pointer_expression", "cast_expression")
 _CASES_FIRST = re.compile(r"\s*(?:case\b|default\s*:)")
-_CASE = re.compile(r"\bAT_DISPATCH_CASE\s*\(\s*(?:\w+::)*(\w+)\s*,")
 
 
 def _binds_as(node: Node, sign: str) -> bool:
@@ -170,17 +168,19 @@ class Macros(Checks):
         return Opaque("a macro that gives nothing")
 
     def dispatched(self, name: str, listed: Node | None, names: Names) -> Value:
-        """A dispatch over types that PyTorch defines: what it is handed is followed with the first usual type."""
+        """A dispatch over types that PyTorch defines: what it is handed is followed with the type that a caller gives,
+        else with the first usual one.
+        """
         nodes = arguments_of(listed)
-        case = _CASE.search(f"{name}{text_of(listed)}") if listed is not None else None
-        kind = next((kind for part, kind in _FIRST.items() if part in name), "float")
-        kind = SCALAR_KINDS.get(case[1], kind) if case is not None else kind
+        types = types_of_dispatch(name, text_of(listed))
+        taken = {dtype_of(one): one for one in types}
+        kind = AS_PYTORCH.get(types[0], types[0]) if types else "float"
         for node in nodes:
             value = self.either(node, names) if node.type == "call_expression" else None
             # What no code tells of a tensor is float: the dispatch may take other types.
             if not isinstance(value, TypeName) or value.of is not None or bytes_of(value.name) is None:
                 continue
-            if kind != "int" or value.name not in FLOATS:
+            if not taken or dtype_of(value.name) in taken:
                 kind = value.name
                 break
         for node in nodes:
@@ -192,6 +192,8 @@ class Macros(Checks):
                     around.types["index_t"] = kind
                 else:
                     around.types.update({n: t if n != "scalar_t" else kind for n, t in _ROUND.items()})
-                self.sizes.say(f"the dispatch over types is followed with {kind}")
+                others = [one for dtype, one in taken.items() if dtype != dtype_of(kind)]
+                beside = f"; it takes {', '.join(others)} as well" if others else ""
+                self.sizes.say(f"the dispatch over types is followed with {kind}{beside}")
                 return self.body(inner.child_by_field_name("body"), around)
         raise NotFollowed(f"`{name}`")
