@@ -72,3 +72,35 @@ def test_lengths_go_up_to_a_number_that_the_kernel_gets(tmp_path: Path) -> None:
     x, lens = draft.arguments[1:3]
     assert {*(x.shape or ())} == {"rows", "most", "4096"}
     assert (lens.shape, lens.values) == (("rows",), "integers(0, most + 1)")
+
+
+HALVES = """\
+#include <torch/extension.h>
+__global__ void turned(const float* x, const float* by, float* y, int width) {
+    int row = blockIdx.x, half = width / 2;
+    for (int i = threadIdx.x; i < half; i += 32) {
+        y[row * width + i] = x[row * width + i] * by[row * half + i];
+        y[row * width + half + i] = x[row * width + half + i] - by[row * half + i];
+    }
+}
+at::Tensor turn(at::Tensor x, at::Tensor by) {
+    auto y = at::empty_like(x);
+    turned<<<x.size(0), 32>>>(x.data_ptr<float>(), by.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("turn", &turn); }
+"""
+TURNS = """\
+import torch, turning
+turning.turn(torch.randn(40, 64, device="cuda"), torch.randn(40, 32, device="cuda"))
+"""
+
+
+def test_a_loose_dim_of_callers_is_what_comes_to_their_size(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "turn.cu").write_text(HALVES)
+    (tmp_path / "bench.py").write_text(TURNS)
+    draft = draft_of(kernel_of(tmp_path / "turn.cu", "turned"), tmp_path / "turn.cu")
+    assert draft.missing == () and dict(draft.dims) == {"d40": 40, "d64": 64}
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer}["by"] == ("d40", "(d64 // 2)")
+    assert "d32 is taken to be d64 // 2: with fewer the kernel leaves its buffers" in draft.assumed

@@ -37,8 +37,8 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
         if stays_in_bounds(few, sizes, kernel, path, root):
             draft = _with_room(draft, name, kernel, path, root)
             continue
-        for other in _others(draft):
-            note = f"{name} is taken to be {other}: with fewer the kernel leaves its buffers"
+        for other in _others(draft, name):
+            note = f"{name} is taken to be {other.strip('()')}: with fewer the kernel leaves its buffers"
             tied = with_dim_as(draft, name, other, note)
             if not broken(tied.checked, tied.promises) and stays_in_bounds(
                 tied, dict(tied.checked), kernel, path, root
@@ -71,11 +71,28 @@ def loose(draft: Draft) -> list[str]:
     return [name for name in draft.dims if name not in used]
 
 
-def _others(draft: Draft) -> Iterator[str]:
-    """Dims that a launch speaks of: those first that a buffer begins with."""
+def _others(draft: Draft, name: str) -> Iterator[str]:
+    """Dims that a launch speaks of, those first that a buffer begins with; before them, where the code gives the dim a
+    size, what comes to this size: a dim, or the quotient or multiple of one, the smallest number first.
+    """
     alone = {*loose(draft)}
     first = [a.shape[0] for a in draft.arguments if a.shape]
-    yield from (n for n in dict.fromkeys((*first, *draft.dims)) if n in draft.dims and n not in alone)
+    others = [n for n in dict.fromkeys((*first, *draft.dims)) if n in draft.dims and n not in alone]
+    size = draft.dims[name]
+    if name not in draft.chosen and size > 1:
+        yield from (n for n in others if draft.dims[n] == size)
+        parts = [
+            (draft.dims[n] // size, f"({n} // {draft.dims[n] // size})")
+            for n in others
+            if not draft.dims[n] % size
+        ]
+        wholes = [
+            (size // draft.dims[n], f"({n} * {size // draft.dims[n]})")
+            for n in others
+            if not size % draft.dims[n]
+        ]
+        yield from (text for times, text in sorted((*parts, *wholes)) if times > 1)
+    yield from others
 
 
 def _lowest(values: str) -> str:
