@@ -199,6 +199,10 @@ class Reason(StrEnum):
         "The emulated device does not know an instruction that the kernel reaches.",
         "Run with --device cuda; `klineage coverage` lists what is missing in a folder.",
     )
+    COOPERATIVE_LAUNCH = ("cooperative-launch", "check", _UNJUDGED,
+        "All blocks of the kernel wait for each other, which takes a cooperative launch; none is made on a GPU.",
+        "Run with --device emulated, which checks it and cannot time it.",
+    )
     # Check: values.
     WRONG_VALUE = ("wrong-value", "check", _REJECTS,
         "An element of an output differs from what is expected by more than the tolerance.",
@@ -368,6 +372,7 @@ FAULT_REASONS: Mapping[str, Reason] = {
     "launch": Reason.LAUNCH_FAILED,
     "timeout": Reason.HANG,
     "unsupported": Reason.UNSUPPORTED_INSTRUCTION,
+    "cooperative": Reason.COOPERATIVE_LAUNCH,
     "input_changed": Reason.INPUT_OVERWRITTEN,
     "device_lost": Reason.DEVICE_LOST,
     "out_of_memory": Reason.OUT_OF_MEMORY,

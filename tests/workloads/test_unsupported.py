@@ -21,11 +21,6 @@ def kernel(folder: Path, text: str, name: str = "k"):
     ("body", "message"),
     [
         ("(float* o, cudaTextureObject_t t) {\n  o[0] = tex2D<float>(t, 0, 0);\n}", "line 1: textures"),
-        (
-            "(float* o) {\n  auto g = cooperative_groups::this_grid();\n  g.sync();\n}",
-            "line 2: a barrier of the whole",
-        ),
-        ("(float* o) {\n  o[0] = 1;\n  cg::this_grid().sync();\n}", "line 3: a barrier of the whole"),
         ("(float* o) {\n  auto c = cg::this_cluster();\n}", "line 2: clusters"),
         (
             "(\n    int* left, cudaGraphConditionalHandle h) {\n  cudaGraphSetConditional(h, --*left > 0);\n}",
@@ -43,7 +38,7 @@ def test_what_is_not_supported_is_told_with_its_line(tmp_path, body, message):
 @pytest.mark.parametrize(
     "body",
     [
-        "(float* o) { auto g = cooperative_groups::this_grid(); o[g.thread_rank()] = 1; }",
+        "(float* o) { auto g = cooperative_groups::this_grid(); o[g.thread_rank()] = 1; g.sync(); }",
         "(float* o) { o[0] = 1; /* tex2D(o, 1) */ }",
         "(float* texture) { cg::this_thread_block().sync(); }",
     ],

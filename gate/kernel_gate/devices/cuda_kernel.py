@@ -15,9 +15,11 @@ from kernel_gate.devices.cuda_variables import declared_variables, find_variable
 from kernel_gate.devices.occupancy import Multiprocessor, occupancy
 from kernel_gate.devices.signature import misfit, parameter_bytes, with_structures
 from kernel_gate.devices.variable_names import require_size, variable_named
+from kernel_gate.emulated.special_registers import GRID_BARRIER
 from kernel_gate.reasons import Reason
 
 _DEFAULT_DYNAMIC_SHARED = 48 << 10
+_MEETS_GRID = "all blocks wait for each other, which takes a cooperative launch; none is made on a GPU"
 
 
 class CudaKernel:
@@ -139,6 +141,8 @@ class CudaKernel:
 
     def launch(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> LaunchResult:
         """Run once and wait until it is done. Faults are returned, not raised."""
+        if any(register in self._image.ptx for register in GRID_BARRIER):
+            return LaunchResult((Fault("cooperative", _MEETS_GRID),))
         driver = self._device.driver
         try:
             self.enqueue(grid, block, shared_bytes, arguments)

@@ -29,6 +29,8 @@ SHARED_WINDOW = 2046
 LOCAL_WINDOW = 2045
 PARAMETERS = 3
 """Number of the segment that stands for a kernel's parameters in generic addresses."""
+GRID_BARRIER = 2
+"""Number of the segment by which all blocks of a grid wait for each other."""
 FUNCTION_WINDOW = 4
 _NUMBERS = range(2040, FUNCTION_WINDOW, -1)
 """Numbers of allocations, in the order in which they are taken: from 0x7f8… down, as on a GPU."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.base import Dim3, Fault, LaunchResult
 from kernel_gate.emulated.access import Access, Change, Located
-from kernel_gate.emulated.addresses import PARAMETERS, SEGMENT_BITS, AddressSpace, Segment
+from kernel_gate.emulated.addresses import GRID_BARRIER, PARAMETERS, SEGMENT_BITS, AddressSpace, Segment
 from kernel_gate.emulated.births import Births
 from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.counts import Counts
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from kernel_gate.emulated.payloads.memory import PayloadMemory
     from kernel_gate.emulated.payloads.watch import PayloadWatch
     from kernel_gate.emulated.tags.watch import Watch
+
+_GRID_BARRIER_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class Launch:
     races: GlobalRaces | None = field(init=False)
     tags: Watch | PayloadWatch | None = field(init=False)
     _parameter_segment: Segment | None = None
+    _grid_barrier: Segment | None = None
 
     def __post_init__(self) -> None:
         self.races = None
@@ -188,6 +191,8 @@ class Launch:
 
     def find(self, number: int) -> Segment | None:
         """The segment of that number; the launch's own parameters among them."""
+        if number == GRID_BARRIER:
+            return self.grid_barrier
         if number != PARAMETERS:
             return self.space.find(number)
         if self._parameter_segment is None:
@@ -196,6 +201,14 @@ class Launch:
             )
             self._parameter_segment.fill(self.parameters)
         return self._parameter_segment
+
+    @property
+    def grid_barrier(self) -> Segment:
+        """The memory by which all blocks wait for each other, zero when the launch begins."""
+        if self._grid_barrier is None:
+            self._grid_barrier = Segment(GRID_BARRIER, "barrier of the grid", _GRID_BARRIER_BYTES, 4)
+            self._grid_barrier.fill(np.zeros(_GRID_BARRIER_BYTES, np.uint8))
+        return self._grid_barrier
 
     def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks of the wave (None: all) has opened."""

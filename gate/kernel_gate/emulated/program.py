@@ -18,6 +18,7 @@ from kernel_gate.emulated.inline import FlatKernel, flatten
 from kernel_gate.emulated.layout import Layout, lay_out
 from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.meeting import meeting_order
+from kernel_gate.emulated.operands import names
 from kernel_gate.emulated.ptx.model import (
     ORDERED,
     Address,
@@ -31,6 +32,7 @@ from kernel_gate.emulated.ptx.model import (
 )
 from kernel_gate.emulated.registry import Step, Unsupported, builders
 from kernel_gate.emulated.site import Read, Site
+from kernel_gate.emulated.special_registers import GRID_BARRIER
 from kernel_gate.emulated.store_targets import store_targets
 from kernel_gate.emulated.terminators import Barrier, Branch, ClusterWait, Terminator, barrier, indexed_branch
 from kernel_gate.emulated.types import TYPES
@@ -75,6 +77,8 @@ class DecodedKernel:
     """The place of each block among those that run first; None for its number (`meeting.meeting_order`)."""
     guesses: frozenset[int]
     """Numbers of the loads that guess what a compare-and-swap will meet (`guessed.guesses`)."""
+    meets_grid: bool
+    """Whether all blocks of a grid may wait for each other, so that they have to run together."""
     spares: list[tuple[Any, Any, DecodedKernel]] = field(default_factory=list, compare=False)
     """Watchers of overflow and the kernel with them around its steps, from launches that have ended."""
 
@@ -130,6 +134,7 @@ class _Decoder:
             address_registers(self.flat.body),
             meeting_order(blocks),
             guesses(self.flat.body),
+            any(name in GRID_BARRIER for ins in self.flat.body for name in names(ins.operands[1:])),
         )
 
     def _site(self, number: int, instruction: Instruction) -> Site:

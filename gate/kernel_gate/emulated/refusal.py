@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernel_gate.emulated.waves import most_that_meet
 from kernel_gate.launching import BLOCK_MOST, GRID_MOST, THREADS_MOST
 
 if TYPE_CHECKING:
@@ -54,4 +55,9 @@ def refusal(launch: Launch, arch: str) -> str | None:
     most = SHARED_MOST.get(arch, _SHARED_MOST_OTHERWISE)
     if shared > most:
         return f"invalid launch: {shared} bytes of shared memory per block; {arch} has {most}"
+    if launch.kernel.meets_grid and launch.blocks > (together := most_that_meet(launch)):
+        return (
+            f"the emulated device cannot run it: {launch.blocks} blocks wait for each other at a barrier of the grid, "
+            f"and {together} of them run at once; launch fewer"
+        )
     return None

@@ -27,7 +27,11 @@ _SPREAD = 7
 """With the latest leap it has no divisor: launches one after the other leap at all places in turn."""
 _CLUSTER = ("%cluster_", "%clusterid.", "%nclusterid.", "%is_explicit_cluster")
 _HIGH = np.uint64(32)
+GRID_BARRIER = ("%envreg1", "%envreg2")
+"""Upper and lower half of the address of the memory by which the blocks of a cooperative launch wait for each other.
 
+It is there for each kernel that reads them: one that is not launched so ends by a trap on a GPU.
+"""
 
 _LEAP = 1 << 26
 """Cycles of a leap, some time slices of a GPU; a kernel that waits for another one in earnest waits longer."""
@@ -83,6 +87,9 @@ def reader(name: str) -> Callable[[Wave], Array] | None:
         return lambda wave: wave.cluster_positions[name]
     if name in _TIMES:
         return _TIMES[name]
+    if name in GRID_BARRIER:
+        shift = 32 if name == GRID_BARRIER[0] else 0
+        return lambda wave: np.uint32(wave.launch.grid_barrier.base >> shift & 0xFFFFFFFF)  # type: ignore[return-value]
     for prefix, extent in (("%ntid.", "block"), ("%nctaid.", "grid")):
         if name.startswith(prefix) and name[-1] in "xyz":
             axis = "xyz".index(name[-1])

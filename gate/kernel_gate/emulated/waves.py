@@ -1,4 +1,6 @@
-"""Which blocks of a grid run together: as many whole clusters as fit into a bounded memory, in the order asked for."""
+"""Which blocks of a grid run together: as many whole clusters as fit into a bounded memory, in the order asked for; all
+of them where they wait for each other.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,16 @@ if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index
 
 _WAVE_BYTES = 1 << 29
+_MULTIPROCESSORS, _BLOCKS, _THREADS, _SHARED_BYTES = 132, 32, 2048, 228 << 10
+"""An H200 has so many, and each of them so many blocks, threads and bytes (CUDA programming guide)."""
 
 
 def waves(launch: Launch) -> Iterator[Index]:
     """Linear numbers of the blocks of each wave."""
     size = launch.cluster_size
+    if launch.kernel.meets_grid:
+        yield np.arange(launch.blocks)
+        return
     count = max(_blocks_that_fit(launch) // size, 1) * size
     order = clusters.order(launch.grid, launch.kernel.flat.cluster) if size > 1 else None
     if launch.only_blocks is not None:
@@ -37,7 +44,21 @@ def waves(launch: Launch) -> Iterator[Index]:
         yield np.arange(start, stop) if order is None else order[start:stop]
 
 
+def most_that_meet(launch: Launch) -> int:
+    """How many blocks can run together that wait for each other, of those that an H200 runs at once."""
+    shared = launch.kernel.layout.static_shared_bytes + launch.shared_bytes
+    by_shared = _SHARED_BYTES // shared if shared else _BLOCKS
+    resident = _MULTIPROCESSORS * min(_BLOCKS, _THREADS // launch.block_threads, by_shared)
+    return min(resident, _WAVE_BYTES // _block_bytes(launch))
+
+
 def _blocks_that_fit(launch: Launch) -> int:
+    return min(
+        launch.limits.wave_threads // launch.block_threads, _WAVE_BYTES // max(_block_bytes(launch), 1)
+    )
+
+
+def _block_bytes(launch: Launch) -> int:
     layout, threads = launch.kernel.layout, launch.block_threads
     shared = layout.static_shared_bytes + launch.shared_bytes
     per_block = threads * (8 * len(layout.types) + layout.frame_bytes) + 6 * shared
@@ -46,4 +67,4 @@ def _blocks_that_fit(launch: Launch) -> int:
     if launch.kernel.orders_parts and launch.checks.races:
         warps = -(-threads // 32)
         per_block += 8 * warps * (shared // launch.kernel.shared_granule + threads)
-    return min(launch.limits.wave_threads // threads, _WAVE_BYTES // max(per_block, 1))
+    return per_block

@@ -10,14 +10,9 @@ from kernel_lineage.kernels.source import Kernel, Language
 _TEXTURE = (
     r"\b(?:tex(?:1D|2D|3D|Cubemap)\w*|surf(?:1D|2D|3D|Cubemap)\w*)\s*[<(]|\bcuda(?:Texture|Surface)Object_t\b"
 )
-_WHOLE_GRID = (
-    r"\bthis_grid\s*\(\s*\)\s*\.\s*sync\s*\(|\b(?P<grid>\w+)\s*=\s*(?:\w+\s*::\s*)*this_grid\s*\(\s*\)(?=[\s\S]*"
-    r"(?:\b(?P=grid)\s*\.\s*sync\s*\(|\bsync\s*\(\s*(?P=grid)\s*\)))"
-)
 _CLUSTER = r"\b__cluster_dims__\b|\bthis_cluster\s*\(|\bmap_shared_rank\s*[<(]"
 _KINDS = (
     (re.compile(_TEXTURE), "textures and surfaces are"),
-    (re.compile(_WHOLE_GRID), "a barrier of the whole grid, which needs a cooperative launch, is"),
     (re.compile(_CLUSTER), "clusters of blocks are"),
     (re.compile(r"\bcudaGraphConditionalHandle\b"), "conditional nodes of a graph are"),
 )

@@ -693,3 +693,32 @@ def test_a_function_that_calls_itself_launches_at_the_sizes_of_its_caller(
     draft = draft_of(kernel_of(path, kernel), path, State(tmp_path), measure=False)
     assert draft.grid == ("ceil_div(n, 64)",) and draft.dims == {"n": 100000}
     assert {a.name: a.shape for a in draft.arguments if a.shape}["sums"] == ("ceil_div(n, 64)",)
+
+
+MEETING = """\
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+__global__ void relax(float* x, float* y, int n) {
+  auto grid = cooperative_groups::this_grid();
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[n - 1 - i];
+  grid.sync();
+  if (i < n) x[i] += y[n - 1 - i];
+}
+int main() {
+  int n = 3000;
+  float *x, *y;
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMalloc(&y, n * sizeof(float));
+  void* given[] = {&x, &y, &n};
+  cudaLaunchCooperativeKernel((void*)relax, dim3((n + 127) / 128), dim3(128), given, 0, 0);
+}
+"""
+
+
+def test_a_kernel_whose_blocks_wait_for_each_other_is_drafted(tmp_path: Path) -> None:
+    path = tmp_path / "relax.cu"
+    path.write_text(MEETING)
+    draft = draft_of(kernel_of(path, "relax"), path, State(tmp_path))
+    assert draft.missing == () and draft.grid == ("ceil_div(n, 128)",)
+    assert {a.name: a.kind for a in draft.arguments if a.is_buffer} == {"x": "inout", "y": "inout"}

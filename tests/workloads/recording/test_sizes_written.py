@@ -51,6 +51,8 @@ int main() {
   for (int i = 5; i < 10; ++i) {}
   double scale = 44;
   k<<<1, threads>>>(h);
+  dim3 wide(96);
+  cudaLaunchCooperativeKernel((void*)k, 1, wide, arguments, 0, 0);
 }
 """
 

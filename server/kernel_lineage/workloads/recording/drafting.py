@@ -74,9 +74,8 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         for p, d in zip(pieces, dtypes, strict=True)
     )
     first = series.first
-    if first.cooperative or max(first.cluster) > 1:
-        kind = "cooperative" if first.cooperative else "in clusters"
-        facts.missing.append(f"the launch is {kind}, which a workload cannot say yet")
+    if max(first.cluster) > 1:
+        facts.missing.append("the launch is in clusters, which a workload cannot say yet")
     whole = {p.argument for p in pieces if not p.part}
     structures = {
         n: Structure(len(a.data), a.alignment) for n, a in enumerate(first.arguments) if n not in whole

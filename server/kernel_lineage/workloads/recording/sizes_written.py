@@ -13,6 +13,7 @@ from kernel_gate.expr.syntax import tree_of
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import declared_name, words_in
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.recording.tested_values import first_values, with_largest_first
@@ -38,6 +39,8 @@ _LEAST_IN_ARRAY = 8
 _FLOAT = re.compile(r"(?:(?:float|double)[1-4]?|half|__half|__nv_bfloat16|bool|char|string|std::string|dim3)")
 _SEEDED = re.compile(r"(?:std::|curand)?\w*(?:mt19937|minstd_rand|ranlux|knuth_b|random_engine)\w*")
 """Generators of random numbers: what they are made with is a seed."""
+_LAUNCHERS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
+"""What is called with a kernel, the grid and the block."""
 _HEADER = 'extern "C" long klineage_size(const char *, long);\n#line 1\n'
 _DEFINE = re.compile(
     r"^([ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+)([0-9][\w \t*+()<-]*?)([ \t]*(?://.*)?)$", re.MULTILINE
@@ -321,6 +324,8 @@ def _threads(root: Node) -> frozenset[str]:
     """Names that blocks are written with, and names that those are set to."""
     launches = [n for n in inside(root) if n.type == "kernel_call_syntax"]
     shapes = [[n for n in launch.named_children if n.type != "comment"] for launch in launches]
+    calls = [n for n in inside(root) if text_of(n.child_by_field_name("function")) in _LAUNCHERS]
+    shapes += [arguments_of(call.child_by_field_name("arguments"))[1:] for call in calls]
     names = {word for shape in shapes for node in shape[1:2] for word in words_in(node)}
     for node in inside(root) if names else ():
         value = node.child_by_field_name("value") if node.type == "init_declarator" else None
