@@ -657,11 +657,50 @@ def test_packed_accessors_are_given_with_their_extents(tmp_path):
     by_name = {a.name: a for a in draft.arguments}
 
     assert (why, draft.missing) == ("", ())
-    assert [by_name[f"{n}_at_0"].kind for n in ("out", "x", "bias")] == ["output", "input", "input"]
-    assert by_name["x_at_0"].shape == ("x_size_0", "x_size_1")
+    assert [by_name[n].kind for n in ("out", "x", "bias")] == ["output", "input", "input"]
+    assert by_name["x"].shape == ("x_size_0", "x_size_1")
     # The kernel reads its corner, and gets all of its extents.
-    assert by_name["shift_at_0"].shape == ("x_size_0", "shift_size_1", "shift_size_2")
-    assert by_name["bias_at_8"].value == "x_size_1"
+    assert by_name["shift"].shape == ("x_size_0", "shift_size_1", "shift_size_2")
+    assert [by_name[f"shift_stride_{i}"].value for i in (0, 2)] == ["shift_size_1 * shift_size_2", "1"]
+    assert (by_name["bias_size_0"].value, by_name["bias_size_0"].dtype) == ("x_size_1", "int32")
+
+
+PICKED = """
+#include <torch/extension.h>
+template <class T, size_t N> using Rows = torch::PackedTensorAccessor<T, N, torch::RestrictPtrTraits, size_t>;
+template <class T> __global__ void pick(Rows<T, 2> out, const Rows<T, 2> x, const Rows<int64_t, 1> where) {
+  const size_t row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= where.size(0)) return;
+  for (size_t i = 0; i < x.size(1); ++i) out[row][i] = x[where[row]][i];
+}
+at::Tensor picked(at::Tensor x, at::Tensor where) {
+  auto out = torch::empty({where.size(0), x.size(1)}, x.options());
+  AT_DISPATCH_FLOATING_TYPES(x.type(), "picked", ([&] {
+    pick<scalar_t><<<(where.size(0) + 255) / 256, 256>>>(
+        out.packed_accessor<scalar_t, 2, torch::RestrictPtrTraits, size_t>(),
+        x.packed_accessor<scalar_t, 2, torch::RestrictPtrTraits, size_t>(),
+        where.packed_accessor<int64_t, 1, torch::RestrictPtrTraits, size_t>());
+  }));
+  return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("picked", &picked); }
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_accessors_of_wide_indices_have_whole_numbers_in_bounds_and_extents_in_order(tmp_path):
+    path = tmp_path / "code.cu"
+    path.write_text(PICKED)
+    (draft, *_), why = recorded_drafts(kernel_of(path, "pick"), path, State(tmp_path), Recorder(tmp_path))
+    by_name = {a.name: a for a in draft.arguments}
+
+    assert (why, draft.missing) == ("", ())
+    # One block takes the rows of the first call; more of them are tried.
+    assert draft.grid == ("ceil_div(where_size_0, 256)",)
+    assert by_name["out"].shape == ("where_size_0", "x_size_1")
+    assert by_name["x_stride_0"].value == "x_size_1" and by_name["x_stride_0"].dtype == "uint64"
+    assert by_name["where"].values == "integers(0, x_size_0)"
 
 
 @needs_compilers

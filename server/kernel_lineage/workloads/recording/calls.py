@@ -54,6 +54,8 @@ _MODED = 4
 _MOST_CALLS = 8
 _ANY, _STEPS = 5, (8, 32)
 """What is added to a size: a number that it need not be a multiple of, and some that it may have to be one of."""
+_FAR = 11 << 7
+"""What is added to an extent so that its elements take more than one block, whatever a block's threads."""
 _LARGE = 40
 """A size for whole numbers that no code tells."""
 _MOST_SAID = 600
@@ -261,7 +263,8 @@ class Search:
         base = {**call.sizes, **start}
         changes: list[dict[str, int]] = [{}]
         for name, value in base.items():
-            changes += [{name: 2 * value}, *({name: value + step} for step in (_ANY, *_STEPS))]
+            steps = (_ANY, *_STEPS, *([_FAR] if name in call.sizes else []))
+            changes += [{name: 2 * value}, *({name: value + step} for step in steps)]
         changes.append({n: v + 32 * (i + 1) for i, (n, v) in enumerate(base.items()) if v > 1})
         counts = (2 * USUAL, USUAL + 5)
         (launches, answers), *devices = self._run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.kernels.naming import qualified_name
@@ -226,14 +227,37 @@ def _argument(
     role = read_role or ("input" if piece.const else "inout")
     shape: tuple[str, ...] | None = None
     if held.buffer is not None and not _unshaped(held, series):
-        text = facts.whole(_elements(piece, dtype))
-        shape = factors(text) if text is not None else None
+        shape = _tensor_shape(piece, held, facts)
+        text = facts.whole(_elements(piece, dtype)) if shape is None else None
+        shape = factors(text) if text is not None else shape
     if shape is None and held.buffer is not None:
         facts.missing.append(f"{UNSHAPED}{name}: it was made for the call that was recorded")
     values = ""
     if role != "output":
         values = _values(piece, dtype, held, role, facts)
     return DraftArgument(name, role, dtype, shape, values)
+
+
+def _tensor_shape(piece: Piece, held: Held, facts: _Gathered) -> tuple[str, ...] | None:
+    """The extents of a whole tensor, each an expression; None where a pointer is into no tensor, or one is none."""
+    rank = len(held.shape)
+    if rank < 2 or held.offset or math.prod(held.shape) * _bytes_of(held) != held.size:
+        return None
+
+    def extent(axis: int, run: Launch) -> int | None:
+        other = piece.held(run)
+        return other.shape[axis] if other is not None and len(other.shape) == rank else None
+
+    texts = [facts.fit.tried(partial(extent, axis)) for axis in range(rank)]
+    shape = tuple(text for text in texts if text is not None and text != "1")
+    if None in texts or not shape:
+        return None
+    facts.texts += shape
+    return shape
+
+
+def _bytes_of(held: Held) -> int:
+    return ELEMENTS[held.dtype].itemsize if held.dtype in ELEMENTS else 0
 
 
 def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -> str:
@@ -248,7 +272,8 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -
         return _range(piece, dtype, facts)
     if dtype in WHOLE_RANGES:
         return WHOLE_RANGES[dtype]
-    if role == "input":
+    # A tensor that the call was given holds something, whatever the kernel does with it.
+    if role == "input" or (facts.fit.series.given and held.name and piece.part):
         facts.missing.append(f"{UNRANGED}{piece.name}")
         return ""
     return "integers(0, 8)"

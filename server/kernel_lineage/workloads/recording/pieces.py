@@ -10,6 +10,7 @@ import numpy as np
 
 from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.code.types import DTYPES
+from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.functions import HostParameter, bare_type
 from kernel_lineage.workloads.following.types import VECTORS, bytes_of, dtype_of
@@ -18,6 +19,7 @@ from kernel_lineage.workloads.recording.launches import Held, Launch, Recorded
 
 _WORDS = {4: "uint32", 2: "uint16", 1: "uint8"}
 _MOST_NESTED = 8
+_ACCESSOR = re.compile(r"(?:\w+::)*(?:Generic)?PackedTensorAccessor(?:32|64)?<(.*)>")
 _ALIGNED = {name: min(16, (bytes_of(name) or 1)) for name in VECTORS if name[-1] in "24"}
 """CUDA's own vectors that are aligned to all that they are, up to 16 bytes (CUDA C++ programming guide)."""
 
@@ -102,6 +104,9 @@ def pieces_of(kernel: Kernel, launches: Sequence[Launch], unit: Unit) -> tuple[P
 
 def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Iterator[Piece]:
     first = seen[0]
+    if (accessor := _accessor(first)) is not None:
+        yield from _of_accessor(name, place, *accessor)
+        return
     named = _fields(element_type(first.type), unit, len(first.data))
     pointers = {p.at for one in seen for p in one.pointers if p.buffer is not None}
     for at, field in sorted(named.items()):
@@ -127,6 +132,31 @@ def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Itera
         elif any(any(one.data[at : at + step]) for one in seen):
             yield Piece(f"{name}_at_{at}", place, at, _WORDS[step], pointer=False, part=True, nameless=True)
         at += step
+
+
+def _accessor(argument: Recorded) -> tuple[str, str, int] | None:
+    """What PyTorch's packed accessors have: the type of their elements, that of an index, and how many extents."""
+    match = _ACCESSOR.fullmatch(element_type(argument.type))
+    words = at_commas(match[1]) if match is not None else []
+    if len(words) != 4 or not (rank := re.match(r"\d+", words[1].strip())):
+        return None
+    dtype, index, extents = dtype_of(words[0].strip()), dtype_of(words[3].strip()), int(rank[0])
+    if (
+        dtype is None
+        or index is None
+        or -(-(8 + 2 * extents * ELEMENTS[index].itemsize) // 8) * 8 != len(argument.data)
+    ):
+        return None
+    return dtype, index, extents
+
+
+def _of_accessor(name: str, place: int, dtype: str, index: str, extents: int) -> Iterator[Piece]:
+    """The memory by the accessor's own name, then `NAME_size_0` and on, then `NAME_stride_0` and on."""
+    yield Piece(name, place, 0, dtype, pointer=True, part=True)
+    words = [f"{name}_{word}_{axis}" for word in ("size", "stride") for axis in range(extents)]
+    for number, word in enumerate(words):
+        at = 8 + number * ELEMENTS[index].itemsize
+        yield Piece(word, place, at, index, pointer=False, part=True)
 
 
 def _fields(kind: str, unit: Unit, size: int) -> dict[int, HostParameter]:

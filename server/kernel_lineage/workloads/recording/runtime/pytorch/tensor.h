@@ -47,6 +47,7 @@ struct DeprecatedTypeProperties {
   ScalarType scalarType() const { return type; }
   bool is_cuda() const { return true; }
   operator TensorOptions() const { return TensorOptions(type); }
+  operator ScalarType() const { return type; }
 };
 struct Storage {
   std::shared_ptr<Stored> stored;
