@@ -13,6 +13,7 @@ from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.state import State
 from kernel_texts import kernel_in_text
@@ -722,3 +723,54 @@ def test_a_kernel_whose_blocks_wait_for_each_other_is_drafted(tmp_path: Path) ->
     draft = draft_of(kernel_of(path, "relax"), path, State(tmp_path))
     assert draft.missing == () and draft.grid == ("ceil_div(n, 128)",)
     assert {a.name: a.kind for a in draft.arguments if a.is_buffer} == {"x": "inout", "y": "inout"}
+
+
+STAGES = """\
+#include <cuda_runtime.h>
+__global__ void exchange(float* x, int distance, int length, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, j = i ^ distance;
+  if (i < n && j > i && j < n && (x[i] > x[j]) == ((i & length) == 0)) { float t = x[i]; x[i] = x[j]; x[j] = t; }
+}
+__global__ void eliminate(float* a, int k, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x + k + 1, j = blockIdx.y + k + 1;
+  if (i < n) a[j * n + i] -= a[j * n + k] * a[k * n + i] / a[k * n + k];
+}
+__global__ void doubled(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= 2;
+}
+int main() {
+  const int n = 1024, m = 200;
+  float *x, *a;
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMalloc(&a, m * m * sizeof(float));
+  for (int length = 2; length <= n; length <<= 1)
+    for (int distance = length >> 1; distance > 0; distance /= 2)
+      exchange<<<(n + 255) / 256, 256>>>(x, distance, length, n);
+  for (int k = 0; k < m - 1; k++) eliminate<<<dim3((m - k - 1 + 63) / 64, m - k - 1), 64>>>(a, k, m);
+  for (int part = 0; part < 4; ++part) doubled<<<1, 256>>>(x + part * 256, 256);
+}
+"""
+
+
+def test_what_numbers_the_rounds_of_a_loop_is_a_dim_in_the_middle_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "stages.cu"
+    path.write_text(STAGES)
+    draft = draft_of(kernel_of(path, "exchange"), path, State(tmp_path), measure=False)
+    assert draft.dims == {"n": 1024, "distance": 4, "length": 64}
+    assert (
+        "next_power_of_2(length) == length" in draft.promises and "distance <= length // 2" in draft.promises
+    )
+    draft = draft_of(kernel_of(path, "eliminate"), path, State(tmp_path), measure=False)
+    assert draft.dims == {"m": 200, "k": 99} and draft.grid == ("(m - k - 1 + 63) // 64", "m - k - 1")
+    assert {"k >= 0", "k < m - 1"} <= {*draft.promises}
+    assert "k is 99 in main, of its rounds from 0 to 198" in draft.assumed
+    program = program_from_file(path, "eliminate", draft.workload())
+    assert program.launch is not None and program.launch.grid == ("(n - k - 1 + 63) // 64", "n - k - 1")
+
+
+def test_parts_of_a_buffer_that_a_loop_numbers_stay_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "stages.cu"
+    path.write_text(STAGES)
+    draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
+    assert draft.grid == ("1",) and "part" not in draft.dims

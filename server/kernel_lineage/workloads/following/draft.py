@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -56,6 +56,7 @@ from kernel_lineage.workloads.model import (
     Role,
     Structure,
 )
+from kernel_lineage.workloads.promises import broken
 
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
@@ -104,6 +105,7 @@ def followed_drafts(
                     further = (look(passes=n, with_literals=True) for n in range(1, _MOST_SIZES))
                     later = [drafted(*one) for one in takewhile(bool, further) if one is not None]
                     draft = replace(sized, others=largest_of(sized, later))
+            draft = _with_rounds(draft, partial(look, rounds=None), drafted)
             if is_large(draft) and not (draft.template_arguments or draft.has_fields):
                 names = unit.compiled_constants()
                 compiled = look(compiled=names) if names else None
@@ -112,6 +114,27 @@ def followed_drafts(
             draft = _with_unseen(draft, unseen)
             is_open &= bool(draft.missing) or entry.template != ()
             yield draft
+
+
+def _with_rounds(
+    draft: Draft,
+    look: Callable[[], tuple[Launched, Sizes] | None],
+    drafted: Callable[[Launched, Sizes], Draft],
+) -> Draft:
+    """The draft in which the variables by which loops number launches are dims, where buffers and blocks are those of
+    the first launch, which shows nothing of other rounds.
+    """
+    numbered = look() if draft.grid and not draft.missing else None
+    if numbered is None:
+        return draft
+    other = drafted(*numbered)
+    same = (
+        (other.block, other.template_arguments) == (draft.block, draft.template_arguments)
+        and {a.name: a.shape for a in other.arguments} == {a.name: a.shape for a in draft.arguments}
+        and not other.missing
+        and not broken(other.dims, other.promises)
+    )
+    return replace(other, blocks=draft.blocks) if same and other.dims.keys() != draft.dims.keys() else draft
 
 
 def drafts_of_all_launches(kernel: Kernel, unit: Unit, path_name: str, rooted: Kernel) -> Iterator[Draft]:

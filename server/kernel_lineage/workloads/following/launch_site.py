@@ -74,7 +74,14 @@ def followed_launch(
     leading = unit.leading_to(kernel.name)
     for entry in reversed(unit.entries(leading)):
         look = partial(
-            reached_launch, kernel, unit, entry, leading, order, compiled=workload.launch.constexpr
+            reached_launch,
+            kernel,
+            unit,
+            entry,
+            leading,
+            order,
+            compiled=workload.launch.constexpr,
+            rounds=workload.dims.keys(),
         )
         reached = look({}, {})
         if reached is None:
@@ -174,12 +181,19 @@ def reached_launch(
     threads: Mapping[str, bool],
     literally: bool = False,
     compiled: Collection[str] = (),
+    rounds: Collection[str] = (),
 ) -> _Reached | None:
     """The launch with an argument for each of `order`, which has one for each field of a structure, the parameters that
     these are for, and the sizes; None where there are more or fewer, or no launch is reached. `sizes`: those to take.
     """
     taken = Sizes(
-        sizes, {}, asked_of_tensors(entry), threads=threads, with_literals=literally, compiled=compiled
+        sizes,
+        {},
+        asked_of_tensors(entry),
+        threads=threads,
+        with_literals=literally,
+        compiled=compiled,
+        rounds=rounds,
     )
     launch = Follower(unit, taken, kernel.name, leading).follow(entry)
     if launch is None or len(launch.arguments) == len(order):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kernel_gate.expressions import evaluate_int
 from kernel_gate.expressions import names as names_in
@@ -19,6 +20,8 @@ from kernel_lineage.workloads.following.values import (
     Record,
     Tensor,
     Value,
+    called,
+    combined,
     dim,
     made,
     plain,
@@ -45,6 +48,8 @@ _EDGE = 3
 _TRIAL = (96, 64, 48, 80, 112, 40, 56, 72)
 """Sizes while no better ones are known: all differ, none is large."""
 _SMALL_TRIAL = 4
+_FEWEST_ROUNDS = 3
+"""Where there are fewer, the first says as much."""
 _LEAST_DIM = 2
 """A number below is a flag or a step, not a size."""
 USUAL_THREADS = 128
@@ -140,6 +145,8 @@ class Sizes:
     """Whether macros and constants that only the host calculates with are dims."""
     with_literals: bool = False
     """Whether a whole number that is written at a call, or for a field of a structure, is a dim by the name there."""
+    rounds: Collection[str] | None = ()
+    """The variables by which loops number their launches that are dims; None for all of them."""
     in_code: dict[str, int] = field(default_factory=dict)
     """Dim → the size that the code gives it."""
     extents: set[str] = field(default_factory=set)
@@ -199,10 +206,17 @@ class Sizes:
         texts = {name: part.text if part.text == name else f"({part.text})" for name, part in parts.items()}
         return made(value, with_meanings(text, texts))
 
-    def dim_in_code(self, name: str, size: int, where: str) -> Number:
+    def forgotten(self, name: str) -> int:
+        """Let a dim that the code gives a size be none; the size."""
+        size = self.in_code.pop(name)
+        del self.dims[name]
+        self.said = [text for text in self.said if not text.startswith(f"{name} is {size} in ")]
+        return size
+
+    def dim_in_code(self, name: str, size: int, where: str, why: str = "") -> Number:
         """A dim that the code gives a size; with the function's name where another one has the name already.
 
-        A number of threads stays a number.
+        A number of threads stays a number. `why` is said behind where it stands.
         """
         if name in self.threads:
             return plain(size)
@@ -215,8 +229,37 @@ class Sizes:
         if name not in self.dims:
             self.dims[name], self.in_code[name] = self.given.get(name, size), size
             kept = self.dims[name]
-            self.say(f"{name} is {size} in {where}" + (f"; {kept} keeps its checks" if kept != size else ""))
+            checks = f"; {kept} keeps its checks" if kept != size else ""
+            self.say(f"{name} is {size} in {where}{why}{checks}")
         return dim(name, self.dims[name])
+
+    def is_round(self, name: str) -> bool:
+        """Whether a variable that numbers the launches of a loop is a dim."""
+        return self.rounds is None or name in self.rounds
+
+    def of_round(self, name: str, start: Number, values: Sequence[int], where: str) -> Number:
+        """The variable that has these values in the rounds of a loop, from `start` on: a dim in the middle of them, if
+        all are as far apart, or powers of two.
+        """
+        steps = {after - before for before, after in pairwise(values)}
+        least = min(values)
+        is_power = (
+            least > 0
+            and least & (least - 1) == 0
+            and sorted(values) == [least << i for i in range(len(values))]
+        )
+        if len(values) < _FEWEST_ROUNDS or (len(steps) > 1 and not is_power):
+            return start
+        rounds = f", of its rounds from {values[0]} to {values[-1]}"
+        number = self.dim_in_code(name, values[len(values) // 2], where, rounds)
+        if number.is_constant:
+            return number
+        self.require(combined(">=" if values[1] > values[0] else "<=", number, start))
+        if len(steps) > 1:
+            self.require(combined("==", called("next_power_of_2", number), number))
+        elif (step := abs(steps.pop())) > 1:
+            self.require(combined("==", combined("%", combined("-", number, start), plain(step)), plain(0)))
+        return number
 
     def of_literal(self, value: Value, name: str, where: str) -> Value:
         """A value that is written for a parameter or a field: a dim of its name, where such literals are dims."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from tree_sitter import Node
@@ -39,6 +39,8 @@ _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_ran
 _STEPS = 20_000
 """Statements that are followed at most."""
 _ROUNDS = 64
+_MOST_ROUNDS = 512
+"""Rounds of a loop with a launch that are counted."""
 
 
 class Left(Exception):  # noqa: N818
@@ -217,12 +219,35 @@ class Follower(Fills):
 
     def _do_for_statement(self, node: Node, names: Names) -> None:
         inner = Names(names)
-        first = node.child_by_field_name("initializer")
+        first, before = node.child_by_field_name("initializer"), {*self.sizes.dims}
+        condition, update = (node.child_by_field_name(part) for part in ("condition", "update"))
         if first is not None:
             (self.run if first.type == "declaration" else self.either)(first, inner)
         if self._leads(node.child_by_field_name("body")):
             self.going |= set(inner.values)
-        self._loop(node, node.child_by_field_name("condition"), node.child_by_field_name("update"), inner)
+            self._number_rounds(condition, update, inner, before)
+        self._loop(node, condition, update, inner)
+
+    def _number_rounds(
+        self, condition: Node | None, update: Node | None, names: Names, before: Collection[str]
+    ) -> None:
+        """Let variables that number the rounds of a loop be dims, where such are asked for; `before` are the dims that
+        were there before the loop.
+        """
+        for name, start in [*names.values.items()]:
+            if not self.sizes.is_round(name) or not isinstance(start, Number) or not start.whole:
+                continue
+            if start.text in self.sizes.in_code and start.text not in before:
+                start = plain(self.sizes.forgotten(start.text))  # where it begins is no size
+            values = [int(start.value)]
+            names.values[name] = plain(start.value)
+            while len(values) < _MOST_ROUNDS:
+                self.either(update, names)
+                test, number = self.either(condition, names), names.values[name]
+                if not isinstance(test, Number) or not test.value or not isinstance(number, Number):
+                    break
+                values.append(int(number.value))
+            names.values[name] = self.sizes.of_round(name, start, values, self.function)
 
     def _do_while_statement(self, node: Node, names: Names) -> None:
         self._loop(node, node.child_by_field_name("condition"), None, names)

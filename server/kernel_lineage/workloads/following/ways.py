@@ -58,14 +58,15 @@ def follow_way(
     *,
     with_literals: bool = False,
     compiled: Collection[str] = (),
+    rounds: Collection[str] | None = (),
     caller: Caller | None = None,
     follower: type[Follower] = Follower,
 ) -> tuple[Launched, Sizes] | None:
     """The launch that a function comes to, with sizes that keep what is asked for on the way.
 
     `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims; `compiled`: so are
-    these macros and constants, which device code names too. `caller` gives the function its arguments. `follower` says
-    where the way ends.
+    these macros and constants, which device code names too, and `rounds`: variables by which loops number launches, or
+    None for all of them. `caller` gives the function its arguments. `follower` says where the way ends.
     """
     asked = asked_of_tensors(entry)
     dims: Mapping[str, int] = {}
@@ -83,6 +84,7 @@ def follow_way(
             wanted_block=block,
             with_literals=with_literals,
             compiled=compiled,
+            rounds=rounds,
         )
         try:
             taken = caller.taken(sizes) if caller is not None else {}
