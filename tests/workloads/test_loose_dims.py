@@ -104,3 +104,35 @@ def test_a_loose_dim_of_callers_is_what_comes_to_their_size(tmp_path: Path) -> N
     assert draft.missing == () and dict(draft.dims) == {"d40": 40, "d64": 64}
     assert {a.name: a.shape for a in draft.arguments if a.is_buffer}["by"] == ("d40", "(d64 // 2)")
     assert "d32 is taken to be d64 // 2: with fewer the kernel leaves its buffers" in draft.assumed
+
+
+POINTS = """\
+#include <torch/extension.h>
+template <class T, int N> using Rows = torch::PackedTensorAccessor32<T, N, torch::RestrictPtrTraits>;
+__global__ void lengths(const Rows<float, 2> points, const Rows<float, 1> by, Rows<float, 1> out) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= out.size(0)) return;
+    float sum = 0;
+    for (int axis = 0; axis < 3; ++axis) sum += points[i][axis] * points[i][axis];
+    out[i] = sqrtf(sum) * by[i];
+}
+at::Tensor lengths_of(at::Tensor points, at::Tensor by) {
+    auto out = torch::empty({points.size(0)}, points.options());
+    lengths<<<(points.size(0) + 63) / 64, 64>>>(points.packed_accessor32<float, 2, torch::RestrictPtrTraits>(),
+        by.packed_accessor32<float, 1, torch::RestrictPtrTraits>(),
+        out.packed_accessor32<float, 1, torch::RestrictPtrTraits>());
+    return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("lengths", &lengths_of); }
+"""
+
+
+def test_an_extent_of_an_accessor_is_another_dim_or_at_least_what_the_kernel_reads(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "points.cu").write_text(POINTS)
+    draft = draft_of(kernel_of(tmp_path / "points.cu", "lengths"), tmp_path / "points.cu")
+    assert draft.missing == ()
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == {
+        "points": ("points_size_0", "points_size_1"), "by": ("points_size_0",), "out": ("points_size_0",),
+    }  # fmt: skip
+    assert "points_size_1 >= 3" in draft.promises and draft.checked["points_size_1"] >= 3

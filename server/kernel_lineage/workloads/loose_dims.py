@@ -16,10 +16,12 @@ from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.equal_dims import with_dim_as
 from kernel_lineage.workloads.files import Target
 from kernel_lineage.workloads.index_ranges import stays_in_bounds
-from kernel_lineage.workloads.model import Draft
-from kernel_lineage.workloads.promises import broken
+from kernel_lineage.workloads.model import CHOSEN, Draft, DraftArgument
+from kernel_lineage.workloads.promises import broken, fitted_sizes
 
 _RANGE = re.compile(r"integers\(0, .*\)")
+_MOST_SMALL = 8
+"""Coordinates, gates and corners are no more than these."""
 _SECONDS = 10.0
 """What a kernel has to have left for being run some times more."""
 
@@ -36,6 +38,9 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
             continue
         if stays_in_bounds(few, sizes, kernel, path, root):
             draft = _with_room(draft, name, kernel, path, root)
+            continue
+        if (bounded := _with_least(few, draft, name, kernel, path, root)) is not None:
+            draft = bounded
             continue
         for other in _others(draft, name):
             note = f"{name} is taken to be {other.strip('()')}: with fewer the kernel leaves its buffers"
@@ -64,11 +69,55 @@ def _with_room(draft: Draft, name: str, kernel: Target, path: Path, root: Path) 
     return replace(draft, promises=promises, checked=enough, assumed=(*draft.assumed, note))
 
 
+def _with_least(few: Draft, draft: Draft, name: str, kernel: Target, path: Path, root: Path) -> Draft | None:
+    """The draft in which a dim that was chosen is at least a small number, which is enough whatever other dims are, as
+    three coordinates of a point are; None where none is. `few` is the draft with the least indices.
+    """
+    if not _is_chosen(draft, name):
+        return None
+    larger = {n: max(2 * size, 3 * _MOST_SMALL) for n, size in draft.checked.items()}
+    others = fitted_sizes(larger, draft.promises)
+
+    def is_enough(size: int) -> bool:
+        sizes = {**others, name: size}
+        return not broken(sizes, draft.promises) and stays_in_bounds(few, sizes, kernel, path, root)
+
+    if not is_enough(_MOST_SMALL):
+        return None
+    least = next((size for size in range(2, _MOST_SMALL) if is_enough(size)), _MOST_SMALL)
+    note = f"{name} is at least {least}: with fewer the kernel leaves its buffers"
+    return replace(
+        draft,
+        promises=(*draft.promises, f"{name} >= {least}"),
+        checked={**draft.checked, name: max(draft.checked[name], least)},
+        assumed=(*draft.assumed, note),
+    )
+
+
 def loose(draft: Draft) -> list[str]:
-    """The dims that only extents of buffers are made of."""
-    texts = [*draft.launch_texts, *(str(text) for a in draft.arguments for text in (a.value, a.values))]
+    """The dims that only extents of buffers are made of, and extents and strides that a structure has beside one."""
+    texts = [
+        *draft.launch_texts,
+        *(str(text) for a in draft.arguments if not _is_beside(a, draft) for text in (a.value, a.values)),
+    ]
     used = {name for text in texts for name in WORD.findall(str(text))}
     return [name for name in draft.dims if name not in used]
+
+
+def _is_chosen(draft: Draft, name: str) -> bool:
+    """Whether no code gives a dim its size."""
+    return name in draft.chosen or any(note.startswith(f"{name}{CHOSEN}") for note in draft.assumed)
+
+
+def _is_beside(argument: DraftArgument, draft: Draft) -> bool:
+    """Whether a number is an extent or a stride that a structure has beside its memory."""
+    if argument.kind != "scalar" or argument.place is None:
+        return False
+    memory = next((a for a in draft.arguments if a.place == (argument.place[0], 0)), None)
+    extents = {
+        n for extent in (memory.shape or () if memory is not None else ()) for n in WORD.findall(extent)
+    }
+    return {*WORD.findall(str(argument.value))} <= extents
 
 
 def _others(draft: Draft, name: str) -> Iterator[str]:
@@ -79,7 +128,7 @@ def _others(draft: Draft, name: str) -> Iterator[str]:
     first = [a.shape[0] for a in draft.arguments if a.shape]
     others = [n for n in dict.fromkeys((*first, *draft.dims)) if n in draft.dims and n not in alone]
     size = draft.dims[name]
-    if name not in draft.chosen and size > 1:
+    if size > 1 and not _is_chosen(draft, name):
         yield from (n for n in others if draft.dims[n] == size)
         parts = [
             (draft.dims[n] // size, f"({n} // {draft.dims[n] // size})")

@@ -10,6 +10,8 @@ from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.model import Structure
+from kernel_lineage.workloads.state import State
 from workloads.following.first_drafts import first_draft
 
 SOURCE = """\
@@ -248,3 +250,47 @@ int main() {
     path = tmp_path / "scale.cu"
     draft = draft_of(target_of(path, "scale"), path)
     assert {a.name: a.kind for a in draft.arguments if a.is_buffer} == {"x_data": "input", "y_data": "output"}
+
+
+ACCESSORS = """\
+#include <torch/extension.h>
+template <class T, int N> using Rows = torch::PackedTensorAccessor32<T, N, torch::RestrictPtrTraits>;
+template <class T> __global__ void pick(Rows<T, 2> out, const Rows<T, 2> x, const Rows<int64_t, 1> where, int n) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n) return;
+  for (int i = 0; i < x.size(1); ++i) out[row][i] = x[where[row]][i];
+}
+at::Tensor picked(at::Tensor x, at::Tensor where) {
+  int n = where.size(0);
+  auto out = torch::empty({n, x.size(1)}, x.options());
+  AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "picked", ([&] {
+    auto by = x.packed_accessor32<scalar_t, 2, torch::RestrictPtrTraits>();
+    pick<scalar_t><<<(n + 255) / 256, 256>>>(
+        out.packed_accessor32<scalar_t, 2, torch::RestrictPtrTraits>(), by,
+        where.packed_accessor32<int64_t, 1, torch::RestrictPtrTraits>(), n);
+  }));
+  return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("picked", &picked); }
+"""
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_packed_accessors_are_followed_to_their_tensors(tmp_path: Path, called: bool) -> None:
+    path = tmp_path / "pick.cu"
+    path.write_text(ACCESSORS)
+    if called:
+        test = "import torch, picking\nx = torch.randn(50, 24, device='cuda').half()\n"
+        (tmp_path / "bench.py").write_text(
+            f"{test}picking.picked(x, torch.randint(50, (70,), device='cuda'))\n"
+        )
+    draft = draft_of(target_of(path, "pick"), path, State(tmp_path))
+    by_name = {a.name: a for a in draft.arguments}
+    rows, cols, count = ("d50", "d24", "d70") if called else ("x_size_0", "x_size_1", "n")
+    assert draft.missing == () and draft.grid == (f"ceil_div({count}, 256)",)
+    assert [by_name[n].kind for n in ("out", "x", "where")] == ["output", "input", "input"]
+    assert (by_name["out"].shape, by_name["x"].shape) == ((count, cols), (rows, cols))
+    assert {by_name[n].dtype for n in ("out", "x")} == {"float16" if called else "float32"}
+    assert (by_name["where"].dtype, by_name["where"].values) == ("int64", f"integers(0, {rows})")
+    assert (by_name["x_stride_0"].value, by_name["x_stride_0"].place) == (cols, (1, 16))
+    assert draft.structures == {0: Structure(24, 8), 1: Structure(24, 8), 2: Structure(16, 8)}

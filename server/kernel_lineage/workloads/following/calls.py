@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_text import at_commas
+from kernel_lineage.workloads.following.accessors import is_accessor_method, packed_accessor
 from kernel_lineage.workloads.following.bodies import Bodies
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostCode, bare_type, host_code, words_in
@@ -225,6 +226,9 @@ class Calls(Bodies):
             return self.lambda_called(base, listed, names, template)
         if isinstance(base, Number) and name in ("has_value", "value"):
             return plain(True) if name == "has_value" else base
+        if isinstance(base, Tensor) and is_accessor_method(name) and template is not None:
+            parts = self.template(template, names)
+            return packed_accessor(base, name, parts, self.type_named(bare_type(parts[0]), names), self.sizes)
         if isinstance(base, Tensor):
             kind = text_of(template).strip("<> ") if template is not None else ""
             return self.of_tensor(base, name, args, self.type_named(bare_type(kind), names))

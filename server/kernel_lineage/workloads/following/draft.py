@@ -14,6 +14,7 @@ from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
+from kernel_lineage.workloads.following.accessors import is_accessor, structure_of_accessor
 from kernel_lineage.workloads.following.callers import Callers
 from kernel_lineage.workloads.following.compiled_sizes import is_large, with_compiled_sizes
 from kernel_lineage.workloads.following.copied import words_of
@@ -175,12 +176,11 @@ def _draft(
         sizes.require(combined(">", number, plain(0)))
     given_parts = passed(kernel, launch, unit)
     arguments = tuple(
-        argument_of(p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), facts)
+        argument_of(p.parameter, p.given, _role_of(p, launch) or roles.get(p.parameter.name, "input"), facts)
         for p in given_parts
     )
     arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, facts))
-    objects = {at: Structure(1, 1) for at, a in enumerate(arguments) if a.kind == CONSTANT}
-    arguments = tuple(replace(a, place=(at, 0)) if at in objects else a for at, a in enumerate(arguments))
+    arguments, objects = _placed(arguments, given_parts, launch)
     arguments = (*arguments, *_copied(kernel, facts))
     for parameter in kernel.parameters[len(launch.arguments) :]:
         if parameter.default is None:
@@ -212,6 +212,41 @@ def _draft(
         ),
         structures=objects,
     )
+
+
+def _role_of(part: Passed, launch: Launched) -> Role | None:
+    """The role of a part; whole numbers that callers give by an accessor are read, whatever else becomes of them."""
+    value, dtype = part.given.value, part.parameter.dtype or ""
+    if part.at != 0 or not dtype.startswith(("int", "uint")):
+        return part.role
+    tensors = {p.name for p in launch.frames[0].function.parameters if "Tensor" in p.type}
+    is_callers = isinstance(value, Pointer) and value.buffer is not None and value.buffer.name in tensors
+    return "input" if is_callers else part.role
+
+
+def _placed(
+    arguments: tuple[DraftArgument, ...], parts: tuple[Passed, ...], launch: Launched
+) -> tuple[tuple[DraftArgument, ...], dict[int, Structure]]:
+    """The arguments with their places in the structures of which all bytes are told, and these by their numbers among
+    what the launch gives.
+    """
+    accessors = (
+        structure_of_accessor(a.value)
+        for a in launch.arguments
+        if isinstance(a.value, Record) and is_accessor(a.value)
+    )
+    structures: dict[int, Structure] = {}
+    result: list[DraftArgument] = []
+    number = -1
+    for argument, part in zip(arguments, parts, strict=True):
+        number += not part.at
+        if part.at == 0:
+            structures[number] = next(accessors)
+        elif argument.kind == CONSTANT:
+            structures[number] = Structure(1, 1)
+        is_placed = part.at is not None or argument.kind == CONSTANT
+        result.append(replace(argument, place=(number, part.at or 0)) if is_placed else argument)
+    return tuple(result), structures
 
 
 def _is_object(parameter: Parameter, value: Value, unit: Unit) -> bool:

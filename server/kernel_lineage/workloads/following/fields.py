@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.workloads.following.accessors import is_accessor, parts_of_accessor
 from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
-from kernel_lineage.workloads.following.types import plain_type
+from kernel_lineage.workloads.following.types import dtype_of, plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Opaque, Record
 from kernel_lineage.workloads.model import Role
@@ -23,6 +24,8 @@ class Passed:
     given: LaunchArgument
     role: Role | None = None
     """What a pointer among the fields is for; None where the kernel's text is asked."""
+    at: int | None = None
+    """The byte of the part in a structure whose places are told."""
 
 
 def passed(kernel: Kernel, launch: Launched, unit: Unit) -> tuple[Passed, ...]:
@@ -38,6 +41,9 @@ def _parts(parameter: Parameter, argument: LaunchArgument, unit: Unit) -> Iterat
     kind = alias_of(bare_type(parameter.type), unit)
     fields = unit.fields_of(kind)
     record = argument.value
+    if isinstance(record, Record) and is_accessor(record):
+        yield from _accessor_parts(parameter, record, argument.written)
+        return
     plain = all(not f.array and (f.stars or _dtype(f.type, unit) is not None) for f in fields)
     if parameter.pointer or not isinstance(record, Record) or not fields or not plain:
         yield Passed(parameter, argument)
@@ -54,6 +60,20 @@ def _parts(parameter: Parameter, argument: LaunchArgument, unit: Unit) -> Iterat
         )
         role: Role = "input" if field.const else "inout"
         yield Passed(inner, LaunchArgument(value, f"{argument.written}.{field.name}"), role)
+
+
+def _accessor_parts(parameter: Parameter, accessor: Record, written: str) -> Iterator[Passed]:
+    """The memory by the parameter's own name, then its extents and its strides."""
+    for name, kind, value, at in parts_of_accessor(accessor):
+        part = Parameter(
+            f"{parameter.name}_{name}" if name else parameter.name,
+            kind,
+            parameter.span,
+            dtype_of(kind),
+            pointer=not name,
+            const=False,
+        )
+        yield Passed(part, LaunchArgument(value, f"{written}.{name}"), None if name else "inout", at)
 
 
 def alias_of(name: str, unit: Unit) -> str:
