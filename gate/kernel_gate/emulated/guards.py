@@ -35,6 +35,8 @@ _READS_OTHERS = frozenset(
     {"ldu", "atom", "red", "call", "shfl", "vote", "match", "activemask", "redux", "cp", "mma", "wgmma"}
 )
 _WORD = 1 << 32
+_INFINITIES = (0x7F800000, 0xFF800000)
+"""Bits of floats: what is compared with them as a whole number is one of the two, and no number near them."""
 _LEAST_FACTOR = 1 << 16
 _ENDS = 2
 """Blocks at either end of the grid that are asked."""
@@ -200,7 +202,7 @@ def constants(kernel: DecodedKernel) -> Constants:
             if isinstance(operand, FloatBits):
                 value = _normal(operand.bits, "f32" if operand.size == 4 else "f64")
             elif isinstance(operand, Integer):
-                if compares:
+                if compares and operand.value % _WORD not in _INFINITIES:
                     numbers.whole.add(operand.value)
                 elif _is_hashed_by(instruction, operand.value):
                     numbers.factors.add(operand.value % _WORD)

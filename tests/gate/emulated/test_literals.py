@@ -83,3 +83,9 @@ def test_what_float_instructions_read_is_a_float_of_their_type_with_all_its_digi
 def test_bits_of_a_float_that_are_compared_as_an_integer_are_compared_with(code: str, value: float | None):
     compared = constants(decode(parse(PTX.format(move=code)), "kernel")).compared
     assert sorted(compared) == pytest.approx([] if value is None else [value], rel=1e-6)
+
+
+@pytest.mark.parametrize(("number", "whole"), [(0x7F800000, set()), (-8388608, set()), (4096, {4096})])
+def test_the_bits_of_an_infinity_are_no_whole_number_near_which_data_lie(number: int, whole: set[int]) -> None:
+    code = f"setp.gt.s32 %p1, %r1, {number};"
+    assert constants(decode(parse(PTX.format(move=code)), "kernel")).whole == whole
