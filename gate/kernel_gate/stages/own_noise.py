@@ -20,7 +20,7 @@ from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
-from kernel_gate.shapes import elements
+from kernel_gate.shapes import elements, is_valid
 from kernel_gate.stages.check_state import CheckState, argument_of
 from kernel_gate.stages.reference import Reference
 from kernel_gate.tolerance import Allowed, Errors, relative_errors, scale_of
@@ -89,7 +89,7 @@ def with_noise_beside_exact(
     """A candidate's output with what is expected where its own rounding noise covers the difference, if the baseline
     rounds off far less than on such inputs of another shape, as in rows of one element. Else nothing excuses it.
     """
-    shape = max(run.workload.shapes(), key=lambda dims: _size(run, dims))
+    shape = _within_reach(run)
     other = replace(case, dims=shape, placed=())
     usual = _moved(run, run.baseline, other, make_inputs(run.workload, other), name)
     own = _moved(run, run.baseline, case, reference.inputs, name)
@@ -105,10 +105,18 @@ def with_noise_beside_exact(
     return np.where(covered, expected, got)
 
 
-def _size(run: CheckState, dims: Mapping[str, int]) -> int:
-    """How many elements a shape has; 0 for more than the noise of is looked at."""
-    count = elements(run.workload, dims)
-    return count if count <= _MOST_ELEMENTS else 0
+def _within_reach(run: CheckState) -> Mapping[str, int]:
+    """The largest shape that the workload names, halved as promises allow until its noise can be looked at."""
+    sizes = dict(max(run.workload.shapes(), key=lambda dims: elements(run.workload, dims)))
+    left = set(sizes)
+    while left and elements(run.workload, sizes) > _MOST_ELEMENTS:
+        name = max(sorted(left), key=sizes.__getitem__)
+        half = {**sizes, name: sizes[name] // 2}
+        if half[name] > 1 and is_valid(run.workload, half):
+            sizes = half
+        else:
+            left.discard(name)
+    return sizes
 
 
 def _moved(

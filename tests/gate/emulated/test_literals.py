@@ -86,6 +86,8 @@ def test_bits_of_a_float_that_are_compared_as_an_integer_are_compared_with(code:
 
 
 @pytest.mark.parametrize(("number", "whole"), [(0x7F800000, set()), (-8388608, set()), (4096, {4096})])
-def test_the_bits_of_an_infinity_are_no_whole_number_near_which_data_lie(number: int, whole: set[int]) -> None:
+def test_the_bits_of_an_infinity_are_no_whole_number_near_which_data_lie(
+    number: int, whole: set[int]
+) -> None:
     code = f"setp.gt.s32 %p1, %r1, {number};"
     assert constants(decode(parse(PTX.format(move=code)), "kernel")).whole == whole
