@@ -107,7 +107,8 @@ def with_noise_beside_exact(
 
 def _within_reach(run: CheckState) -> Mapping[str, int]:
     """The largest shape that the workload names, halved as promises allow until its noise can be looked at."""
-    sizes = dict(max(run.workload.shapes(), key=lambda dims: elements(run.workload, dims)))
+    shapes = list(run.workload.shapes())
+    sizes = max(shapes, key=lambda dims: elements(run.workload, dims))
     left = set(sizes)
     while left and elements(run.workload, sizes) > _MOST_ELEMENTS:
         name = max(sorted(left), key=sizes.__getitem__)

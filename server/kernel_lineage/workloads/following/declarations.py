@@ -33,7 +33,8 @@ from kernel_lineage.workloads.following.values import (
 _USUAL: tuple[tuple[str, float], ...] = (
     ("eps", 1e-5), ("seed", 1234), ("dropout", 0.1), ("beta1", 0.9), ("beta2", 0.999), ("lr", 1e-3),
 )  # fmt: skip
-_NUMBER = 0.5
+_NUMBERS = (0.5, 0.75, 0.25, 0.625, 0.375)
+"""What numbers with a fraction are taken to be that nothing tells, one after the other: two that are swapped differ."""
 _LIST = re.compile(
     r"(?:at::|c10::|torch::)*(?:(?:Sym)?IntArrayRef|IntList"
     r"|(?P<pair>pair)<\s*(?:std::)?(?:int|u?int\d+_t|long|size_t)\s*,.*>"
@@ -75,7 +76,8 @@ class Declarations(Calls):
             self.sizes.say(f"{name} of {self.function} is taken to be true: nothing tells it")
             return plain(True)
         if kind in FLOATS or kind in ("at::Scalar", "Scalar"):
-            number = next((n for part, n in _USUAL if part in name.lower()), _NUMBER)
+            usual = next((n for part, n in _USUAL if part in name.lower()), None)
+            number = usual if usual is not None else self.sizes.another(name, _NUMBERS)
             self.sizes.say(f"{name} of {self.function} is taken to be {number}: nothing tells it")
             return plain(number)
         if kind in INTEGERS and bytes_of(kind) == 1:

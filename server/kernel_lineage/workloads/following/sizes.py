@@ -151,8 +151,15 @@ class Sizes:
     """Dim → the size that the code gives it."""
     extents: set[str] = field(default_factory=set)
     """Dims that a caller's tensors have: none of them is a number of threads."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Name of a number with a fraction that nothing tells → how many such names came before it."""
     copied: dict[str, Record] = field(default_factory=dict)
     """Variable of device code → the structure that is copied to it."""
+
+    def another(self, name: str, numbers: tuple[float, ...]) -> float:
+        """One of some numbers for a name: another one than the names before it have, as long as there are others."""
+        place = self.numbers.setdefault(name, len(self.numbers))
+        return numbers[place % len(numbers)]
 
     def say(self, what: str) -> None:
         """Note a conclusion, once."""
