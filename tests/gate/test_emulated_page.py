@@ -49,7 +49,7 @@ GAPS = (
     "vmad.s32.s32.u32 r1, r2, r3, r4",
 )
 """Instructions of the page's table of what is not executed."""
-OF_A_GPU = {"illegal_address", "device_lost", "out_of_memory"}
+OF_A_GPU = {"illegal_address", "device_lost", "out_of_memory", "cooperative"}
 
 
 @pytest.mark.parametrize("instruction", GAPS)

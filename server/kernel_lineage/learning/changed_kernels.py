@@ -24,6 +24,7 @@ from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
+from kernel_lineage.workloads.skipped_launches import asked_before
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
 
@@ -251,8 +252,11 @@ def essence(seen: Sighting) -> tuple[object, ...]:
         (x.grid, x.block, x.shared_bytes, x.arguments, tuple(x.options.items()), tuple(x.definitions.items()))
         for x in kernel.launches
     )
+    asked = (
+        tuple(asked_before(kernel.source, x) for x in kernel.launches) if kernel.source is not None else ()
+    )
     text = re.sub(rf"\b{re.escape(kernel.name)}\b", "kernel", text)
-    return _tree(text) if python else _tokens(code_lines(text, python)), beside, launches
+    return _tree(text) if python else _tokens(code_lines(text, python)), beside, launches, asked
 
 
 def _of_module(seen: Sighting) -> tuple[str, tuple[object, ...]]:

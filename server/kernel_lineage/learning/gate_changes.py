@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,6 +18,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest
+from kernel_gate.standing import Standing
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 VERSION = 1
+_OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER)
+"""How a verdict ends where the host code does more than launch the kernel."""
+_PROGRAM = "main"
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
 
@@ -138,7 +143,9 @@ def gate_pairs(
 
     def judged(unit: Sequence[ChangedKernel]) -> NamedVerdict:
         started, changed = time.monotonic(), unit[0]
-        verdict, spot = _verdict(judge, changed, workload_of, device, options, top)
+        verdict, spot = _with_its_function(
+            lambda one: _verdict(judge, one, workload_of, device, options, top), changed
+        )
         for one in unit:
             keep(one, verdict, spot.workload if spot is not None else None)
         workload = spot.path if spot is not None else None
@@ -157,6 +164,23 @@ def gate_pairs(
             yield from threads.map(judged, units.values())
         finally:
             threads.shutdown(cancel_futures=True)
+
+
+def _with_its_function(
+    verdict_on: Callable[[ChangedKernel], tuple[Verdict, SpotWorkload | None]], changed: ChangedKernel
+) -> tuple[Verdict, SpotWorkload | None]:
+    """The verdict on a kernel; where its host code does more than launch it, that on the host function as a whole, if
+    there is one.
+    """
+    verdict, spot = verdict_on(changed)
+    if changed.function or verdict.code not in _OF_HOST_CODE:
+        return verdict, spot
+    for function in dict.fromkeys(launch.launcher for launch in changed.before.kernel.launches):
+        if function and function != _PROGRAM:
+            whole, basis = verdict_on(replace(changed, function=function))
+            if whole.standing not in (Standing.NOT_JUDGED, Standing.UNDECIDED):
+                return whole.model_copy(update={"reason": f"with all of {function}: {whole.reason}"}), basis
+    return verdict, spot
 
 
 def _line_of(changed: ChangedKernel) -> int:

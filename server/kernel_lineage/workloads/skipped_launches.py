@@ -57,12 +57,12 @@ def skipped_launches(kernels: Collection[str], former: SourceFile, source: Sourc
     """The conditions before every launch of one of the kernels in `source` that hang on what is kept from call to call,
     or on the round of a loop, and that `former` does not ask before any launch.
     """
-    before = {g for launch in former.launches for g in _asked(former, launch)}
+    before = {g for launch in former.launches for g in asked_before(former, launch)}
     scope_of = _in_cuda if source.language is Language.CUDA else _in_python
     skipped: dict[str, None] = {}
     for kernel in kernels:
         launches = [launch for launch in source.launches if launch.kernel == kernel]
-        asked = [{g for g in _asked(source, launch) if g not in before} for launch in launches]
+        asked = [{g for g in asked_before(source, launch) if g not in before} for launch in launches]
         for launch, guards in zip(launches, asked, strict=True):
             scope = scope_of(source, launch) if guards else _Scope()
             for condition in sorted(guards):
@@ -73,8 +73,9 @@ def skipped_launches(kernels: Collection[str], former: SourceFile, source: Sourc
     return tuple(skipped)
 
 
-def _asked(source: SourceFile, launch: Launch) -> Iterator[str]:
-    yield from (" ".join(g.expr.split()) for g in launcher_guards(source, launch) if g.kind in _ASKED)
+def asked_before(source: SourceFile, launch: Launch) -> tuple[str, ...]:
+    """The conditions that decide in a file whether a launch is reached, as they are written."""
+    return tuple(" ".join(g.expr.split()) for g in launcher_guards(source, launch) if g.kind in _ASKED)
 
 
 def _in_cuda(source: SourceFile, launch: Launch) -> _Scope:
