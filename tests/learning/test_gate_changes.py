@@ -242,3 +242,64 @@ class Halving {
         f"{other}\n{rest.replace('halve<<<1, 32>>>(x, n)', 'scaled<<<1, 1>>>(0.5f, n, x)')}"
     )
     assert "halve" in kernel and changed(tmp_path) == [("halve", "scaled")]
+
+
+PLAIN = """
+__global__ void halve(const float* x, float* y, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i < n) y[i] = 0.5f * x[i];
+}
+void halved(const float* x, float* y, int n, int groups) {
+    halve<<<(n + 63) / 64, 64>>>(x, y, n);
+}
+"""
+WIDE = """
+__global__ void halve_rows(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += 64) y[i] = 0.5f * x[i];
+}
+"""
+BY_SIZE = (WIDE + PLAIN).replace(
+    "    halve<<<", "    if (n / groups > 8) halve_rows<<<1, 64>>>(x, y, n);\n    else halve<<<"
+)
+OF_HALVE = """
+kernel = "{}"
+language = "cuda"
+[dims]
+n = [40, 200]
+{}
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "y"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+{}
+[launch]
+grid = ["ceil_div(n, 64)"]
+block = [64]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "standing"),
+    [("", "", Standing.RIGHT), ("n; i += 64) y", "n - 1; i += 64) y", Standing.REJECTED)],
+    ids=["right", "wrong"],
+)
+def test_what_its_own_workload_does_not_tell_is_judged_with_the_host_function(
+    tmp_path: Path, old: str, new: str, standing: Standing
+) -> None:
+    folder = tmp_path / ".klineage" / "workloads"
+    folder.mkdir(parents=True)
+    number = '[[args]]\nname = "n"\nkind = "scalar"\ndtype = "int32"\nvalue = "n"\n'
+    (folder / "halve.toml").write_text(OF_HALVE.format("halve", "", number))
+    (folder / "halved.toml").write_text(OF_HALVE.format("halved", "groups = [4]", ""))
+    (tmp_path / "halve.cu").write_text(PLAIN)
+    commit(tmp_path)
+    (tmp_path / "halve.cu").write_text(BY_SIZE.replace(old, new, 1))
+    (only,) = gate_changes(open_repository(tmp_path), "HEAD", (), judged, device="emulated")
+    assert (only.kernel, only.verdict.standing) == ("halve", standing), only.verdict.reason
+    assert only.verdict.reason.startswith("with all of halved: ")
