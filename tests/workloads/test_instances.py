@@ -403,3 +403,42 @@ def test_the_instance_of_callers_sizes_is_judged_at_shapes_that_launch_it(tmp_pa
     assert request.workload.profile_dims == workload.profile_dims
     assert all(1024 < size < 5000 for size in request.workload.dims["n"])
     assert 1 < request.workload.dims["rows"][0] <= 64
+
+
+ONE_SIZE = (
+    BEFORE.replace("int n)", "int first, int n)", 1)
+    .replace("int i = threadIdx.x", "int i = first + threadIdx.x")
+    .replace(
+        "  doubled<<<rows, 128>>>(x, y, n);",
+        "  int first = 0;\n  HERE\n  doubled<<<rows, 128>>>(x, y, first, n);",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "here",
+    [
+        "if (n == 3001 && rows == 7) first = 16;",
+        "if (n == 3001 && rows == 7) { first_of(&first); }",
+        "first = n == 3001 && rows == 7 ? 16 : 0;",
+    ],
+)
+def test_what_host_code_does_at_one_size_alone_is_judged_there(tmp_path: Path, here: str) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(BEFORE)
+    after = "void first_of(int* first) { *first = 16; }\n" + ONE_SIZE.replace("HERE", here)
+    kernel = kernel_of(path, "doubled")
+    workload = draft_of(kernel, path).workload()
+    program = partial(program_from_file, path, "doubled")
+    programs = program, partial(program, data=after.encode(), changed_from=BEFORE.encode())
+    request = GateRequest.of(*(make(workload) for make in programs), workload)
+    asked: list[GateRequest] = []
+    right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
+
+    def judge(request: GateRequest) -> Verdict:
+        asked.append(request)
+        return _verdict(Outcome.REJECTED, Reason.WRONG_VALUE)
+
+    verdict = judged_in_all_types(right, request, path, kernel, programs, judge)
+    assert asked[0].workload.dims == {"rows": (7,), "n": (3001,)}
+    assert "where n == 3001 and rows == 7: " in verdict.reason and verdict.outcome is Outcome.REJECTED

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kernel_gate.expr.syntax import tree_of
+from kernel_gate.expressions import evaluate, names
 from kernel_gate.program import LaunchStep, Operand, Pointer, Program, Structure, Value
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -15,10 +18,12 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.proving.both import judged_with_proofs
 from kernel_lineage.workloads.files import Launcher, Target
+from kernel_lineage.workloads.following.launch_site import parts_of
 from kernel_lineage.workloads.instances import other_instances
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.promises import broken, fitted_sizes
 
+_MOST_CONDITIONS = 3
 _RIGHT = (Reason.NOT_PROFILED, Reason.NO_PROFILE_DIMS)
 """How a verdict on an instance that nothing is timed of ends when it is right."""
 
@@ -52,6 +57,11 @@ def judged_in_all_types(
         notes.append(
             f"only where {' and '.join(where)}: elsewhere another instance is launched, which is not judged"
         )
+    for condition, asked in _at_other_numbers(request):
+        other = judge(asked)
+        if other.outcome is Outcome.REJECTED:
+            return _named(other, f"{asked.candidate.entry}, where {condition}")
+        notes.append(_about(f"{asked.candidate.entry}, where {condition},", other))
     others = (
         ()
         if isinstance(target, Launcher)
@@ -105,17 +115,14 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
     where no other instance is launched there.
     """
     workload, own = request.workload, request.candidate
-    promises = (
-        *(p for p in workload.promises if p not in own.launched_where),
-        f"not ({' and '.join(f'({c})' for c in own.launched_where)})",
-    )
+    promises = (*(p for p in workload.promises if p not in own.launched_where), *_not_all(own.launched_where))
     try:
         other, before, after = _at_sizes_of(promises, workload, programs)
         # What is launched there asks for sizes of its own.
         other, before, after = _at_sizes_of((*promises, *after.launched_where), workload, programs)
     except (ProgramError, ValueError):
         return None
-    if _launched(after) == _launched(own):
+    if _launched(after) == _launched(own) and _given(after) == _given(own):
         return None
     update = {
         "baseline": before,
@@ -124,6 +131,49 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
     }
     name = " and ".join(k for k in _launched(after) if k not in _launched(own)) or after.entry
     return _Elsewhere(name, after.launched_where or promises[-1:], request.model_copy(update=update))
+
+
+def _at_other_numbers(request: GateRequest) -> Iterator[tuple[str, GateRequest]]:
+    """The request at sizes at which the candidate's host code gives other numbers than at those that are checked, and
+    the baseline's does not choose: with each the condition over dims that holds there.
+    """
+    workload, before = request.workload, _conditions_in(request.baseline, request.workload)
+    shapes = [*workload.shapes(), *workload.profile_dims]
+    chosen = [c for c in _conditions_in(request.candidate, workload) if c not in before]
+    for condition in chosen[:_MOST_CONDITIONS]:
+        if len({bool(evaluate(condition, dims)) for dims in shapes}) > 1:
+            continue
+        holds = bool(evaluate(condition, shapes[0]))
+        promises = (*workload.promises, *(_not_all([condition]) if holds else _parts(condition)))
+        sizes = fitted_sizes(shapes[0], promises)
+        if broken(sizes, promises):
+            continue
+        dims = {name: (size,) for name, size in sizes.items()}
+        there = workload.model_copy(update={"dims": dims, "profile_dims": ()})
+        yield f"not ({condition})" if holds else condition, request.model_copy(update={"workload": there})
+
+
+def _conditions_in(program: Program, workload: Workload) -> list[str]:
+    """The conditions over dims by which numbers of a program's launches are chosen."""
+    launches = [step for step in program.steps if isinstance(step, LaunchStep)]
+    specs = [step.launch for step in launches] or ([program.launch] if program.launch is not None else [])
+    texts = [text for spec in specs for text in (*spec.grid, *spec.block, spec.shared_bytes)]
+    texts += [word.value for step in launches for word in step.arguments if isinstance(word, Value)]
+    tests = (n.test for text in texts for n in ast.walk(tree_of(text)) if isinstance(n, ast.IfExp))
+    return [c for c in dict.fromkeys(map(ast.unparse, tests)) if names(c) <= workload.dims.keys()]
+
+
+def _parts(condition: str) -> Iterator[str]:
+    yield from map(ast.unparse, parts_of([tree_of(condition)]))
+
+
+def _not_all(conditions: Sequence[str]) -> Iterator[str]:
+    """That conditions do not all hold: what one denies is asked for part by part, as sizes are looked for so."""
+    tree = tree_of(conditions[0])
+    if len(conditions) > 1 or not isinstance(tree, ast.UnaryOp) or not isinstance(tree.op, ast.Not):
+        yield f"not ({' and '.join(f'({c})' for c in conditions)})"
+    else:
+        yield from _parts(ast.unparse(tree.operand))
 
 
 def _at_sizes_of(
@@ -139,6 +189,11 @@ def _at_sizes_of(
     other = workload.model_copy(update={"dims": dims, "promises": promises, "profile_dims": ()})
     before, after = (program(other) for program in programs)
     return other, before, after
+
+
+def _given(program: Program) -> tuple[object, ...]:
+    """What a program's launches are given."""
+    return program.steps, program.launch, program.arguments
 
 
 def _launched(program: Program) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from kernel_lineage.workloads.following.written import tidy
 
 _SIZES = (1, 2, 3, 5, 8, 17, 32, 64, 96, 1000, 4096, 65_537, 1 << 24)
 _TRIED = 200
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 
 
 class Unclear(Exception):  # noqa: N818
@@ -88,11 +90,14 @@ def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
 
 
 def _always_holds(condition: str) -> bool:
-    """Whether a condition holds at all sizes that are tried."""
+    """Whether a condition holds at all sizes that are tried, its own numbers among them: one size may be meant."""
     dims = sorted(names(condition))
     draw = random.Random(0)
-    tried = [dict.fromkeys(dims, size) for size in _SIZES]
+    own = sorted({int(number) for number in _NUMBER.findall(condition)} - {0})
+    tried = [dict.fromkeys(dims, size) for size in (*_SIZES, *own)]
     tried += [{name: draw.choice(_SIZES) for name in dims} for _ in range(_TRIED)]
+    meant = itertools.islice(itertools.product(own, repeat=len(dims)), _TRIED)
+    tried += [dict(zip(dims, sizes, strict=True)) for sizes in meant]
     return all(evaluate(condition, sizes) for sizes in tried)
 
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.reaching import reachable
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.triton.host_modules import module_of
 
+_TESTS = ("if_statement", "switch_statement", "while_statement")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -28,6 +30,27 @@ def launched_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple
         if old[function].launches:
             names |= new[function].kernels - old[function].kernels
     return tuple(sorted(names - {kernel}))
+
+
+def asks_more(kernel: str, before: SourceFile, after: SourceFile) -> bool:
+    """Whether host code that leads to a launch of a CUDA C++ kernel tests what it did not test before a change."""
+    if after.language is not Language.CUDA:
+        return False
+    old, new = (_tests_of(kernel, file) for file in (before, after))
+    return bool(new - old)
+
+
+def _tests_of(kernel: str, file: SourceFile) -> set[str]:
+    """The tests in the host functions that lead to a kernel's launch, and in those that these call."""
+    unit = unit_of(file.data.decode("utf-8", "replace"))
+    functions = {n: [f for f in fs if f.of_host] for n, fs in unit.functions.items()}
+    leading = [n for n in functions if kernel in unit.launched_by(n)]
+    reached = reachable(
+        leading, lambda name: (w for f in functions.get(name, ()) for w in f.words if w in functions)
+    )
+    nodes = (node for name in reached for f in functions[name] for node in inside(f.body))
+    conditions = (node.child_by_field_name("condition") for node in nodes if node.type in _TESTS)
+    return {" ".join(text_of(condition).split()) for condition in conditions if condition is not None}
 
 
 @dataclass(frozen=True, slots=True)

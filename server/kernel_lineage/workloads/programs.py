@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.expressions import split_at_commas
-from kernel_gate.program import LaunchSpec, LaunchStep, Program
+from kernel_gate.program import LaunchSpec, LaunchStep, Program, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_apart, qualified_name
 from kernel_lineage.kernels.reading import read
@@ -35,7 +35,7 @@ from kernel_lineage.workloads.host_work import (
     own_dims,
     triton_host_work,
 )
-from kernel_lineage.workloads.launched_beside import launched_beside
+from kernel_lineage.workloads.launched_beside import asks_more, launched_beside
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.preprocessed import with_headers
 from kernel_lineage.workloads.program_errors import ArgumentsDifferError as ArgumentsDifferError
@@ -124,7 +124,18 @@ def program_from_file(
     if beside:
         whole = whole_of() if not launch else ""
         program = whole if isinstance(whole, Program) else replace(program, beside=beside)
+    elif not launch and not program.launched_where and asks_more(before.rpartition("::")[2], former, source):
+        # One launch is read at the sizes of the workload; what a new test decides at others, the whole of it tells.
+        whole = whole_of()
+        if isinstance(whole, Program) and (whole.launched_where or _chooses(whole)):
+            program = whole
     return replace(_with_skipped(program, former, source), name=name or path.name)
+
+
+def _chooses(program: Program) -> bool:
+    """Whether conditions choose a number that a launch of the program passes."""
+    words = (w for step in program.steps if isinstance(step, LaunchStep) for w in step.arguments)
+    return any(isinstance(word, Value) and " if " in word.value for word in words)
 
 
 def _with_skipped(program: Program, former: SourceFile, source: SourceFile) -> Program:
