@@ -10,6 +10,7 @@ from kernel_gate.program import LaunchStep, Program, Value
 from kernel_gate.reasons import Reason
 from kernel_lineage.kernels.reading import kernels_of
 from kernel_lineage.learning.same_kernel import merged
+from kernel_lineage.workloads.device_size import CHECKED
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.model import Draft
@@ -249,3 +250,37 @@ def test_a_sequence_that_cannot_be_launched_says_so(tmp_path: Path):
     verdict = judge(before, after, workload, device="emulated", options=GATED)
     assert verdict.code is Reason.LAUNCH_IMPOSSIBLE
     assert "rows // 4096" in verdict.reason
+
+
+FILLS_THE_DEVICE = (
+    HEAD
+    + """
+@triton.jit
+def energies(src, scale, totals, rows, width, power, W: tl.constexpr):
+    at = tl.arange(0, W)
+    for r in range(tl.program_id(0), rows, tl.num_programs(0)):
+        v = tl.load(src + r * width + at, mask=at < width, other=0.0)
+        tl.store(totals + r, tl.sum(v * v) * tl.load(scale + r) + power)
+
+
+def processors(device):
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 8
+
+
+def energy(signal, scale, power=0.25):
+    rows, width = signal.shape
+    sums = torch.empty(rows, dtype=torch.float32, device=signal.device)
+    grid = (min(rows, 2 * processors(signal.device)),)
+    energies[grid](signal, scale, sums, rows, width, power, W=triton.next_power_of_2(width))
+    return sums
+"""
+)
+
+
+def test_the_multiprocessors_that_a_function_asks_for_are_a_dim(tmp_path: Path):
+    text = HEAD + KERNELS + FUNCTION + CALLED
+    before, after = programs(tmp_path, text, FILLS_THE_DEVICE)
+    assert launches(after)[0].launch.grid == ("min(rows, 2 * multi_processor_count)",)
+    assert not before.own_dims and after.own_dims["multi_processor_count"][0] == CHECKED
+    workload = drafted(tmp_path, FILLS_THE_DEVICE + CALLED).workload()
+    assert workload.dims["multi_processor_count"] == (CHECKED,)

@@ -15,7 +15,9 @@ CHECKED = EMULATED_MULTIPROCESSORS
 """Multiprocessors of the device that sizes are checked for."""
 MULTIPROCESSORS = "multiProcessorCount"
 """The dim of CUDA C++, as its runtime calls the number."""
-NAMES = (MULTIPROCESSORS, "multi_processor_count", "multiprocessor_count", "num_sms")
+ASKED_OF_TORCH = "multi_processor_count"
+"""The dim of host code over torch, as a device's properties call the number there."""
+NAMES = (MULTIPROCESSORS, ASKED_OF_TORCH, "multiprocessor_count", "num_sms")
 """What the dim is called by how host code asks for it: the CUDA runtime, torch, and Triton's driver twice."""
 USUAL = 132
 """Those of an H100 or H200, where no device is at hand; host code that is recorded is told of as many."""

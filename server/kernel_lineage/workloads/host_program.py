@@ -59,8 +59,9 @@ class HostProgram:
         )
 
     @property
-    def numbers(self) -> Iterator[LaunchSpec | Value]:
-        """All that it computes: its launches, and the numbers that they pass."""
+    def numbers(self) -> Iterator[LaunchSpec | Value | Scratch]:
+        """All that it computes: its own buffers, its launches, and the numbers that they pass."""
+        yield from self.scratch
         for step in self.steps:
             if isinstance(step, LaunchStep):
                 yield step.launch

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Step, Value
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Scratch, Step, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_as_written
 from kernel_lineage.kernels.source import Kernel, Launch, SourceFile
@@ -202,12 +202,16 @@ def on_a_device(workload: Workload) -> Workload:
     return workload.with_dims(dict.fromkeys(NAMES, (CHECKED, multiprocessors())))
 
 
-def own_dims(workload: Workload, launches: Iterable[LaunchSpec | Value]) -> dict[str, tuple[int, int]]:
-    """The dims by which launches and numbers count multiprocessors, where the workload has none: checked, timed."""
+def own_dims(
+    workload: Workload, launches: Iterable[LaunchSpec | Value | Scratch]
+) -> dict[str, tuple[int, int]]:
+    """The dims by which launches, numbers and buffers count multiprocessors, with the checked and the timed size."""
     texts: list[str] = []
     for one in launches:
         if isinstance(one, Value):
             texts.append(one.value)
+        elif isinstance(one, Scratch):
+            texts += one.shape
         else:
             texts += [*one.grid, *one.block, one.shared_bytes, *one.constexpr.values()]
     words = {word for text in texts for word in WORD.findall(text)}

@@ -326,7 +326,7 @@ def _called(
 ) -> Program:
     """The program of a host function of a Triton module; `former` is the file of which the workload is."""
     try:
-        done = function_steps(function, former, source, path, workload, root)
+        done = function_steps(function, former, source, path, on_a_device(workload), root)
     except Unclear as error:
         raise ProgramError(f"{path}: {error}") from error
     text, module, siblings = triton_text(source.data, done.kernels, path)

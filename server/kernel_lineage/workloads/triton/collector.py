@@ -13,6 +13,7 @@ from typing import NoReturn
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Value
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.device_size import ASKED_OF_TORCH, counts_multiprocessors
 from kernel_lineage.workloads.host_program import Unclear, buffer_of
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression, why_unknown
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
@@ -103,6 +104,11 @@ class Collector(Reader):
     def say(self, what: str) -> None:
         """Nothing is taken for granted."""
         self.stop(what)
+
+    def dim(self, wanted: str, size: int, why: str) -> Size:
+        """A device's number of multiprocessors, by the one name that torch has for it: a dim in `sizes`."""
+        named = ASKED_OF_TORCH if counts_multiprocessors(wanted) and wanted not in self.sizes else wanted
+        return Reader.dim(self, named, size, why)
 
     def uncertain(self, test: ast.expr) -> None:
         """A condition that is not known leads nowhere."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from kernel_lineage.workloads.device_size import multiprocessors
+from kernel_lineage.workloads.device_size import ASKED_OF_TORCH, multiprocessors
 from kernel_lineage.workloads.triton.values import External
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def surrounding(reader: Reader, dotted: str) -> tuple[object] | None:
         reader.say(f"{package} is taken to be version {version}")
         return (version,)
     if dotted.rpartition(".")[2] in ("multi_processor_count", "multiprocessor_count"):
-        return (reader.dim("multi_processor_count", multiprocessors(), "it depends on the device"),)
+        return (reader.dim(ASKED_OF_TORCH, multiprocessors(), "it depends on the device"),)
     return None
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from kernel_gate.expressions import names as names_in
 from kernel_gate.program import Value
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.workloads.device_size import NAMES, multiprocessors
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.launcher import together
 from kernel_lineage.workloads.host_program import Unclear, buffer_of
@@ -80,6 +81,8 @@ class _FunctionDraft:
     def draft(self) -> Draft:
         """The draft; what is not told is missing."""
         launcher, reading = self.launcher, self.reading
+        for name in NAMES:
+            reading.reader.sizes.setdefault(name, multiprocessors())
         values = self._parameters()
         bound, constexpr, scalars = self._bound(values)
         draft = Draft(

@@ -12,6 +12,7 @@ from kernel_gate.expressions import Number, evaluate_int
 from kernel_gate.program import LaunchStep, MemsetStep, Scratch
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.device_size import NAMES
 from kernel_lineage.workloads.host_program import (
     HostProgram,
     Unclear,
@@ -121,8 +122,11 @@ class HostFunction:
         """The shapes at which the function is read, the timed one first."""
         workload = self.workload
         shapes = [*workload.profile_dims, *itertools.islice(workload.shapes(), _SHAPES)]
-        # The gate tries sizes of its own, around those of the workload.
-        scaled = [{n: max(1, int(size * f)) for n, size in shapes[-1].items()} for f in (3, 0.5)]
+        # The gate tries sizes of its own, around those of the workload, on the same devices.
+        scaled = [
+            {n: size if n in NAMES else max(1, int(size * f)) for n, size in shapes[-1].items()}
+            for f in (3, 0.5)
+        ]
         return [*shapes, *scaled]
 
     def at(
