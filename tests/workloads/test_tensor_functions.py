@@ -165,3 +165,43 @@ def test_a_tensor_that_may_be_left_out(tmp_path: Path):
     )
     draft = drafted(tmp_path, text)
     assert not draft.missing
+
+
+CHOSEN = """
+template <bool kWide>
+__global__ void level_rows(const float* signal, float* out, float floor, int64_t width) {
+    if (threadIdx.x == 0) out[blockIdx.x] = kWide ? signal[blockIdx.x * width] : floor;
+}
+bool is_aligned(const torch::Tensor& t) { return reinterpret_cast<uintptr_t>(t.data_ptr()) % 16 == 0; }
+torch::Tensor level(torch::Tensor signal, double floor) {
+    auto out = torch::empty_like(signal);
+    const bool wide = is_aligned(signal) && is_aligned(out);
+    CHOICE
+    return out;
+}
+"""
+GIVEN = "<<<signal.size(0), 64>>>(signal.data_ptr<float>(), out.data_ptr<float>(), floor, signal.size(1));"
+POINTER = "void (*one)(const float*, float*, float, int64_t)"
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        f"auto one = wide ? level_rows<true> : level_rows<false>; one{GIVEN}",
+        f"auto* one = wide ? &level_rows<true> : &level_rows<false>; one{GIVEN}",
+        f"{POINTER} = level_rows<false>; if (wide) one = level_rows<true>; one{GIVEN}",
+        f"{POINTER}; if (wide) one = &level_rows<true>; else one = &level_rows<false>; one{GIVEN}",
+        f"auto go = [&](auto one) {{ one{GIVEN} }}; if (wide) go(level_rows<true>); else go(level_rows<false>);",
+    ],
+    ids=["conditional", "address", "function pointer", "unset pointer", "lambda"],
+)
+def test_a_kernel_that_is_chosen_first(tmp_path: Path, choice: str):
+    _, after = programs(tmp_path, HEAD + CHOSEN.replace("CHOICE", choice))
+    (step,) = launches(after)
+    assert (step.entry, step.template_arguments) == ("level_rows", ("true",))
+
+
+def test_what_chooses_a_kernel_is_named_where_nothing_tells_it(tmp_path: Path):
+    choice = f"auto one = is_loud(signal) ? level_rows<true> : level_rows<false>; one{GIVEN}"
+    with pytest.raises(ProgramError, match=r"is_loud\(\)"):
+        programs(tmp_path, HEAD + CHOSEN.replace("CHOICE", choice))

@@ -54,6 +54,9 @@ from kernel_lineage.workloads.host_program import UNWRITTEN, HostProgram, step_r
 STREAM = "cudaStream_t"
 """A type of parameters of which a workload has none."""
 
+_ALLOCATED_AT = 256
+"""Allocators of the device begin memory at multiples of it."""
+
 
 def read_host_function(
     source: SourceFile, unit: Unit, file: Unit, name: str, workload: Workload
@@ -280,6 +283,12 @@ class Reading(Sequence):
         except NotFollowed as error:
             return Opaque(str(error))
         return Address(None, part.type) if isinstance(value, Address) and value.buffer is None else value
+
+    def start_of(self, buffer: Buffer) -> Number:
+        """The address at which a buffer begins: where allocators begin one, for memory that is made here."""
+        argument = self.workload.argument(self.memory.get(buffer, ""))
+        is_own = argument is None and (buffer in self.memory or buffer.tensor is not None)
+        return plain(_ALLOCATED_AT) if is_own else super().start_of(buffer)
 
     def _threads(self) -> Number:
         """How many threads a block of the workload has."""

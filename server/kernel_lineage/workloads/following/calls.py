@@ -152,6 +152,8 @@ class Calls(Bodies):
                 break
             inner = child
         value = self.value(inner, names)
+        if isinstance(value, Opaque):
+            raise NotFollowed(value.why)
         if not isinstance(value, KernelName):
             raise NotFollowed(f"`{text_of(callee)}`")
         return self.launched(value, node, names)

@@ -68,12 +68,15 @@ class Casts(Expressions):
             return self.whole_part(value)
         return value
 
-    @staticmethod
-    def _address(pointer: Pointer) -> Number:
+    def start_of(self, buffer: Buffer) -> Number:
+        """The address at which a buffer begins."""
+        return dim(address_name(buffer.name), 0)
+
+    def _address(self, pointer: Pointer) -> Number:
         """A pointer as a number. Raises `NotFollowed` where nothing tells into which buffer it points, or where."""
         if pointer.buffer is None:
             return plain(0)
-        first = dim(address_name(pointer.buffer.name), 0)
+        first = self.start_of(pointer.buffer)
         size = bytes_of(pointer.dtype or pointer.buffer.dtype)
         if not pointer.buffer.name or (pointer.offset is not None and size is None):
             raise NotFollowed("an address")
