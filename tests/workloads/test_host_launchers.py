@@ -9,6 +9,8 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Pointer, Scratch, Value
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload, parse_workload
+from kernel_lineage.kernels.reading import kernels_of
+from kernel_lineage.learning.same_kernel import merged
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from workload_texts import workload_text
 
@@ -139,3 +141,71 @@ def test_what_cannot_be_followed_is_named_with_its_line(tmp_path, body, message)
     with pytest.raises(ProgramError) as caught:
         steps(tmp_path, body)
     assert message in str(caught.value)
+
+
+CLASS = (
+    KERNELS
+    + """
+struct Shift { float by = 0.5f; int rows = 0; };
+class Doubler {
+ public:
+    explicit Doubler(int lines) : lines_(lines), shift_{2.0f, lines} { grow(1); }
+    ~Doubler() { cudaFree(held_); }
+    void run(float* out, const float* x, int C, cudaStream_t stream) {
+        grow((size_t)lines_ * C);
+        plain<<<ceil_div(shift_.rows * C, 64), 64, 0, stream>>>(held_, x, lines_ * C);
+        plain<<<this->blocks(C), 64, 0, stream>>>(out, held_, lines_ * C);
+    }
+ private:
+    int blocks(int columns, int threads = 64) const { return ceil_div(lines_ * columns, threads); }
+    void grow(size_t count) {
+        if (count <= capacity_) return;
+        cudaFree(held_);
+        cudaMalloc(&held_, count * sizeof(float));
+        capacity_ = count;
+    }
+    float* held_ = nullptr;
+    size_t capacity_ = 0;
+    int lines_;
+    Shift shift_;
+};
+"""
+)
+
+
+@pytest.mark.parametrize("name", ["run", "Doubler::run"])
+def test_a_method_is_read_with_its_object(tmp_path, name):
+    path = tmp_path / "a.cu"
+    path.write_text(
+        CLASS.replace("int lines)", "int N)").replace("_(lines)", "_(N)").replace(", lines}", ", N}")
+    )
+    program = program_from_file(path, name, workload())
+    first, second = program.steps
+    assert first.launch.grid == second.launch.grid == ("ceil_div(N * C, 64)",)
+    held = second.arguments[1]
+    assert (first.arguments[0], second.arguments[0], program.calls) == (held, "out", 1)
+    assert next(s for s in program.scratch if s.name == held).shape == ("N * C",)
+
+
+def test_what_a_method_finds_unset_is_named(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text(CLASS.replace("lines_(lines), ", ""))
+    with pytest.raises(ProgramError, match="`lines_` cannot be followed"):
+        program_from_file(path, "Doubler::run", workload())
+
+
+def test_a_method_that_merges_kernels_is_one_change():
+    fused = CLASS.replace(
+        "__global__ void add(", "__global__ void four(float* out) { }\n__global__ void add("
+    )
+    fused = fused.replace(
+        "plain<<<ceil_div(shift_.rows * C, 64), 64, 0, stream>>>(held_, x, lines_ * C);", ""
+    )
+    fused = fused.replace(
+        "plain<<<this->blocks(C), 64, 0, stream>>>(out, held_, lines_ * C);", "four<<<1, 1>>>(out);"
+    )
+    one = CLASS.replace("plain<<<ceil_div(shift_", "scaled<64><<<ceil_div(shift_")
+    before, after = (
+        {("a.cu", k.name): k for k in kernels_of("a.cu", text.encode())} for text in (one, fused)
+    )
+    assert {function for _, _, function in merged(before, after, ())} == {"Doubler::run"}

@@ -180,18 +180,20 @@ torch::Tensor level(torch::Tensor signal, double floor) {
     return out;
 }
 """
-GIVEN = "<<<signal.size(0), 64>>>(signal.data_ptr<float>(), out.data_ptr<float>(), floor, signal.size(1));"
+ARGUMENTS = (
+    "<<<signal.size(0), 64>>>(signal.data_ptr<float>(), out.data_ptr<float>(), floor, signal.size(1));"
+)
 POINTER = "void (*one)(const float*, float*, float, int64_t)"
 
 
 @pytest.mark.parametrize(
     "choice",
     [
-        f"auto one = wide ? level_rows<true> : level_rows<false>; one{GIVEN}",
-        f"auto* one = wide ? &level_rows<true> : &level_rows<false>; one{GIVEN}",
-        f"{POINTER} = level_rows<false>; if (wide) one = level_rows<true>; one{GIVEN}",
-        f"{POINTER}; if (wide) one = &level_rows<true>; else one = &level_rows<false>; one{GIVEN}",
-        f"auto go = [&](auto one) {{ one{GIVEN} }}; if (wide) go(level_rows<true>); else go(level_rows<false>);",
+        f"auto one = wide ? level_rows<true> : level_rows<false>; one{ARGUMENTS}",
+        f"auto* one = wide ? &level_rows<true> : &level_rows<false>; one{ARGUMENTS}",
+        f"{POINTER} = level_rows<false>; if (wide) one = level_rows<true>; one{ARGUMENTS}",
+        f"{POINTER}; if (wide) one = &level_rows<true>; else one = &level_rows<false>; one{ARGUMENTS}",
+        f"auto go = [&](auto one) {{ one{ARGUMENTS} }}; if (wide) go(level_rows<true>); else go(level_rows<false>);",
     ],
     ids=["conditional", "address", "function pointer", "unset pointer", "lambda"],
 )
@@ -202,6 +204,6 @@ def test_a_kernel_that_is_chosen_first(tmp_path: Path, choice: str):
 
 
 def test_what_chooses_a_kernel_is_named_where_nothing_tells_it(tmp_path: Path):
-    choice = f"auto one = is_loud(signal) ? level_rows<true> : level_rows<false>; one{GIVEN}"
+    choice = f"auto one = is_loud(signal) ? level_rows<true> : level_rows<false>; one{ARGUMENTS}"
     with pytest.raises(ProgramError, match=r"is_loud\(\)"):
         programs(tmp_path, HEAD + CHOSEN.replace("CHOICE", choice))

@@ -22,7 +22,7 @@ from kernel_lineage.kernels.reading import kernels_of, language_of, refusal
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.reached_files import reached
-from kernel_lineage.learning.same_kernel import Place, merged, moved, replaced, taken_over
+from kernel_lineage.learning.same_kernel import Place, launcher_of, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.skipped_launches import asked_before
 from kernel_lineage.workloads.triton_module import kernel_module
@@ -173,7 +173,7 @@ def _paired(
             for one, other in pairs
             # One that another function launches too is judged by itself as well.
             if not before[one].launches
-            or any((one, launch.launcher) not in judged for launch in before[one].launches)
+            or any((one, launcher_of(before[one], x)) not in judged for x in before[one].launches)
         ]
         + [ChangedKernel(old[one], new[other], function=function) for one, other, function in wholes],
         [old[place] for place in sorted(went)],

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernel_lineage.history.likeness import RENAMED_AT_LEAST
 from kernel_lineage.history.similarity import Similarity
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.triton.host_modules import module_of, names_in
 
@@ -116,7 +116,7 @@ def _words(function: str, kernel: Kernel) -> frozenset[str]:
     if source.module is not None:
         tree = module_of(Path(), source.module).functions.get(function)
         return names_in(tree) if tree is not None else frozenset()
-    functions = unit_of(source.data.decode("utf-8", "replace")).functions.get(function, ())
+    functions = unit_of(source.data.decode("utf-8", "replace")).hosts(function)
     return frozenset().union(*(code.words for code in functions))
 
 
@@ -125,11 +125,19 @@ def _launched(kernels: Mapping[Place, Kernel]) -> dict[str, list[Place]]:
     by_launcher: dict[str, dict[Place, None]] = defaultdict(dict)
     for place, kernel in kernels.items():
         for launch in kernel.launches:
-            if launch.launcher:
-                by_launcher[launch.launcher][place] = None
+            if launcher := launcher_of(kernel, launch):
+                by_launcher[launcher][place] = None
     return {launcher: list(places) for launcher, places in by_launcher.items()}
 
 
+def launcher_of(kernel: Kernel, launch: Launch) -> str:
+    """The host function that holds a launch of a kernel, a method as `Class::method`; "" for none."""
+    source = kernel.source
+    if launch.launcher or source is None or source.language is not Language.CUDA:
+        return launch.launcher or ""
+    return unit_of(source.data.decode("utf-8", "replace")).method_at(launch.span.start)
+
+
 def _alike(one: Kernel, other: Kernel, launcher: str) -> bool:
-    counts = [{len(x.arguments) for x in k.launches if x.launcher == launcher} for k in (one, other)]
+    counts = [{len(x.arguments) for x in k.launches if launcher_of(k, x) == launcher} for k in (one, other)]
     return one.language is other.language and not counts[0].isdisjoint(counts[1])

@@ -251,7 +251,7 @@ def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[
         return
     if isinstance(kernel, Launcher):
         unit = _unit(with_headers(path, state.root, data_of(kernel)))
-        if any(map(takes_tensors, unit.functions.get(kernel.name, ()))):
+        if any(map(takes_tensors, unit.hosts(kernel.name))):
             yield from tensor_function_drafts(kernel, unit, path.name, partial(state.callers_of, unit))
         else:
             yield draft_of_launcher(kernel, unit, path.name)

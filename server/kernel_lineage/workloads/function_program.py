@@ -60,7 +60,7 @@ def tensor_function_steps(
 
 
 def _function(name: str, unit: Unit) -> HostCode:
-    functions = [f for f in unit.functions.get(name, ()) if f.of_host and not f.template]
+    functions = [f for f in unit.hosts(name) if f.of_host and not f.template]
     if len(functions) != 1:
         raise Unclear("is gone" if not functions else "has several definitions")
     return functions[0]
@@ -68,8 +68,8 @@ def _function(name: str, unit: Unit) -> HostCode:
 
 def _outputs(function: HostCode, workload: Workload) -> list[str]:
     """The arguments of the workload that the function makes."""
-    given = {p.name for p in function.parameters}
-    return [a.name for a in workload.args if a.kind == "output" and a.name not in given]
+    parameters = {p.name for p in function.parameters}
+    return [a.name for a in workload.args if a.kind == "output" and a.name not in parameters]
 
 
 def _changed(workload: Workload) -> list[str]:
@@ -82,7 +82,7 @@ def _results(end: LauncherEnd) -> list[int]:
         buffer_of(word) for step in end.steps if isinstance(step, LaunchStep) for word in step.arguments
     }
     made = {one.name for one in end.scratch} & launched
-    return [place for place, given in enumerate(end.gives) if given in made]
+    return [place for place, result in enumerate(end.gives) if result in made]
 
 
 def _end(

@@ -66,10 +66,10 @@ def read_host_function(
     `file` is the source without its headers, which tells lines.
     """
     reading = Reading(source, unit, file, workload)
-    (function, *_) = (f for f in unit.functions[name] if f.of_host)
+    (function, *_) = (f for f in unit.hosts(name) if f.of_host)
     reading.called_again(function, reading.arguments_of(function))
     if not any(isinstance(step, LaunchStep) for step in reading.steps):
-        raise Unreadable(file.functions[name][0].node.start_point[0] + 1, f"`{name}` launches no kernel")
+        raise Unreadable(file.hosts(name)[0].node.start_point[0] + 1, f"`{name}` launches no kernel")
     return HostProgram(tuple(reading.steps), tuple(reading.scratch), calls=reading.calls)
 
 
@@ -165,7 +165,7 @@ class Reading(Sequence):
                 values[parameter.name] = self._threads()
         if structures:
             values |= self._structures(function, [order.get(p.name, "") for p in function.parameters])
-        return values
+        return {**values, **self.object_of(function, values)}
 
     def _argument_at(self, name: str, parameter: HostParameter) -> Address:
         """The first element of a buffer of the workload, as a parameter or field points to it."""
@@ -274,6 +274,8 @@ class Reading(Sequence):
 
     def _field_as_made(self, part: HostParameter) -> Value:
         """A field of a structure as it is made."""
+        if part.initial is None and not part.stars and self.unit.fields_of(part.type):
+            return self.unset(part.type, 0, part.name)
         if part.initial is None:
             return (
                 self.unset(part.type, part.stars, part.name) if self._is_static else Opaque(f"`{part.name}`")

@@ -91,7 +91,8 @@ class LauncherReading(Reading):
         return values
 
     def _parameters(self, function: HostCode) -> dict[str, Value]:
-        return {p.name: self.parameter_before(p) for p in function.parameters if p.name}
+        values = {p.name: self.parameter_before(p) for p in function.parameters if p.name}
+        return values | self.object_of(function, values)
 
     def parameter_before(self, parameter: HostParameter) -> Value:
         """What a parameter is, as it was before the change."""

@@ -85,7 +85,7 @@ def program_from_file(
             program = _called(former or source, source, path, kernel_name, workload, root, name or path.name)
             return _with_skipped(program, former, source) if former is not None else program
         unit = unit_of(source.data.decode("utf-8", "replace")) if language is Language.CUDA else None
-        if unit is not None and kernel_name in unit.functions:
+        if unit is not None and unit.hosts(kernel_name):
             return _launched(
                 former or source, source, unit, path, kernel_name, workload, root, name or path.name
             )
@@ -292,9 +292,9 @@ def _launched(
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
     unit = host_code(path, root, source.data)
     # A function that the file's own options leave out is one of another build.
-    unit = unit if function in unit.functions else unit_of(with_headers(path, root, source.data))
+    unit = unit if unit.hosts(function) else unit_of(with_headers(path, root, source.data))
     try:
-        if any(map(takes_tensors, unit.functions[function])):
+        if any(map(takes_tensors, unit.hosts(function))):
             read_steps = tensor_function_steps(function, former, source, path, on_a_device(workload), root)
         else:
             read_steps = read_host_function(source, unit, own, function, workload)

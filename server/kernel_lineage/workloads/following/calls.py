@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.workloads.following.accessors import is_accessor_method, packed_accessor
 from kernel_lineage.workloads.following.bodies import Bodies
 from kernel_lineage.workloads.following.checks import arguments_of
-from kernel_lineage.workloads.following.functions import HostCode, bare_type, host_code, words_in
+from kernel_lineage.workloads.following.functions import HostCode, bare_type, words_in
 from kernel_lineage.workloads.following.library import library_call
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -112,9 +112,7 @@ class Calls(Bodies):
             return self.lambda_called(bound, listed, names)
         this = names.get("this") if callee.type == "identifier" else None
         if isinstance(this, Record) and self._defined(this, last):
-            return self._of_structure(
-                this, last, [self.either(n, names) for n in arguments_of(listed)], names
-            )
+            return self._of_structure(this, last, arguments_of(listed), names)
         functions = self.unit.functions.get(bound.text if isinstance(bound, Text) else last, [])
         given_nodes = arguments_of(listed)
         function = next((f for f in functions if f.of_host and _takes(f, len(given_nodes))), None)
@@ -253,25 +251,23 @@ class Calls(Bodies):
         if isinstance(base, Text) and base.text == "globalContext":
             return plain(False)
         if isinstance(base, Record):
-            return self._of_structure(base, name, args, names)
+            return self._of_structure(base, name, arguments_of(listed), names)
         raise NotFollowed(f"`{text_of(node)}`")
 
-    def _of_structure(self, base: Record, name: str, args: list[Value], names: Names) -> Value:
+    def _of_structure(self, base: Record, name: str, nodes: list[Node], names: Names) -> Value:
         """What a structure's own function gives: its body is followed with the fields. Raises `NotFollowed`."""
-        functions = [f for f in self._defined(base, name) if len(f.parameters) == len(args)]
-        code = self._class_of(base)
-        if code is None or len({text_of(f.body) for f in functions}) != 1:
+        functions = [f for f in self._defined(base, name) if _takes(f, len(nodes))]
+        if len({text_of(f.body) for f in functions}) != 1:
             raise NotFollowed(f"`{name}()` of `{base.type}`")
         function, inner = functions[0], Names(self.unit_names(names))
-        arguments = base.type.partition("<")[2].rpartition(">")[0]
-        inner.types |= dict(zip(code.template, at_commas(arguments), strict=False))
-        of_class = self.members(base.type)
-        if of_class is not None:
-            inner.values |= of_class.values
-            inner.types |= of_class.types
-        inner.references |= {field: FieldReference(base, field) for field in base.fields}
-        inner.values["this"] = base
-        for parameter, value in zip(function.parameters, args, strict=True):
+        self.enter(base, inner)
+        arguments: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
+        for parameter, node in zip(function.parameters, arguments, strict=False):
+            value = self.either(node if node is not None else parameter.default, names)
+            is_variable = node is not None and node.type == "identifier"
+            if parameter.reference and is_variable and names.holder(text_of(node)) is not None:
+                inner.references[parameter.name] = Reference(names, text_of(node))
+                continue
             inner.values[parameter.name] = (
                 self.by_its_parameter(value, parameter, inner)
                 if isinstance(value, Opaque) and name in self.leading
@@ -283,15 +279,27 @@ class Calls(Bodies):
             self.cast(returned, value, inner) if isinstance(value, Number) and bytes_of(returned) else value
         )
 
+    def enter(self, base: Record, inner: Names) -> None:
+        """Give the names of a method its object's: fields, static members and types."""
+        code = self._class_of(base)
+        arguments = base.type.partition("<")[2].rpartition(">")[0]
+        inner.types |= dict(
+            zip(code.template if code is not None else (), at_commas(arguments), strict=False)
+        )
+        of_class = self.members(base.type)
+        if of_class is not None:
+            inner.values |= of_class.values
+            inner.types |= of_class.types
+        inner.references |= {field: FieldReference(base, field) for field in base.fields}
+        inner.values["this"] = base
+
     def _class_of(self, base: Record) -> ClassCode | None:
         return self.unit.classes.get(base.type.partition("<")[0].rpartition("::")[2].strip())
 
     def _defined(self, base: Record, name: str) -> list[HostCode]:
         """The functions of the host that a structure defines by a name."""
-        code = self._class_of(base)
-        nodes = code.body.named_children if code is not None else ()
-        functions = [host_code(n) for n in nodes if n.type == "function_definition"]
-        return [f for f in functions if f is not None and f.of_host and f.name == name]
+        kind = base.type.partition("<")[0].rpartition("::")[2].strip()
+        return self.unit.own_methods.get(kind, {}).get(name, [])
 
     def _this(self, node: Node, names: Names) -> Value:
         value = names.get(text_of(node))

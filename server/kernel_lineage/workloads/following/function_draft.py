@@ -64,7 +64,7 @@ def tensor_function_drafts(
 def _drafts(launcher: Launcher, unit: Unit, path_name: str, callers_of: Callers) -> Iterator[Draft]:
     of_kernels = (unit.leading_to(kernel.name) for kernel in launcher.kernels)
     leading = frozenset([launcher.name]).union(*of_kernels)
-    functions = [f for f in unit.functions.get(launcher.name, ()) if f.of_host and not f.template]
+    functions = [f for f in unit.hosts(launcher.name) if f.of_host and not f.template]
     outer = [f for f in unit.entries(unit.leading_to(launcher.name)) if f not in functions]
     calls: list[tuple[HostCode, Caller | None]] = [
         (entry, caller) for entry in (*functions, *outer) for caller in callers_of(entry)
@@ -116,7 +116,7 @@ class _ToItsEnd(Follower):
     def entered(self, function: HostCode, names: Names) -> None:
         if function.name != self.kernel:
             return
-        given = tuple(
+        arguments = tuple(
             LaunchArgument(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters
         )
         self._launches, gives = [], None
@@ -130,7 +130,7 @@ class _ToItsEnd(Follower):
             one,
             one,
             plain(0),
-            given,
+            arguments,
             tuple(self.frames),
             tuple(self._launches),
             gives,
@@ -157,17 +157,17 @@ class _FunctionDraft:
         roles, dtypes = self._touched()
         arguments: list[DraftArgument] = []
         own: set[Buffer] = set()
-        for parameter, given in zip(function.parameters, done.arguments, strict=True):
-            if isinstance(given.value, Tensor):
-                buffer = given.value.buffer
+        for parameter, argument in zip(function.parameters, done.arguments, strict=True):
+            if isinstance(argument.value, Tensor):
+                buffer = argument.value.buffer
                 own.add(buffer)
                 arguments.append(
                     self._buffer(
-                        parameter.name, given.value, roles.get(buffer, "input"), dtypes.get(buffer, "")
+                        parameter.name, argument.value, roles.get(buffer, "input"), dtypes.get(buffer, "")
                     )
                 )
             else:
-                arguments += self._number(parameter, given.value)
+                arguments += self._number(parameter, argument.value)
         for result in self._results():
             buffer = result.buffer
             if buffer in roles and buffer not in own:

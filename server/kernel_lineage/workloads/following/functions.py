@@ -49,6 +49,12 @@ class HostCode:
     """Names in its body."""
     of_host: bool = True
     """Whether the host runs it."""
+    of_class: str = ""
+    """The class, or namespace, before its name where it is defined; of one in a class's body that class."""
+    made_by: HostCode | None = None
+    """The constructor of a method's object, whose parameters are the method's first ones; None for none that is written
+    out, and for other functions.
+    """
 
 
 def words_in(node: Node) -> frozenset[str]:
@@ -90,7 +96,8 @@ def host_code(node: Node) -> HostCode | None:
         )
     if body is None or declarator is None:
         return None
-    name = text_of(declarator.child_by_field_name("declarator")).rsplit("::", 1)[-1].split("<")[0].strip()
+    scope, _, name = text_of(declarator.child_by_field_name("declarator")).rpartition("::")
+    name = name.split("<")[0].strip()
     listed = declarator.child_by_field_name("parameters")
     parameters = tuple(filter(None, map(host_parameter, listed.named_children))) if listed is not None else ()
     around = node.parent
@@ -99,7 +106,8 @@ def host_code(node: Node) -> HostCode | None:
         template = template_names(around)
     head = text_of(node)[: body.start_byte - node.start_byte]
     of_host = "__global__" not in head and ("__device__" not in head or "__host__" in head)
-    return HostCode(name, parameters, template, body, node, words_in(body), of_host)
+    of_class = scope.rpartition("::")[2].strip()
+    return HostCode(name, parameters, template, body, node, words_in(body), of_host, of_class)
 
 
 def template_names(node: Node) -> tuple[str, ...]:

@@ -88,9 +88,10 @@ def _parts(
     if record is None or not fields:
         yield parameter, argument
         return
+    is_whole = not any(field.name in function.words for field in fields)
     for field in fields:
         written, value = f"{parameter.name}.{field.name}", record.fields.get(field.name)
-        if isinstance(value, Number) and field.name in function.words:
+        if isinstance(value, Number) and (is_whole or field.name in function.words):
             facts.expression(value)
         elif written in roles and not field.array and is_own(field, value, function, unit):
             facts.said.append(f"{written} is a workspace: nothing but {function.name} uses what it holds")
@@ -115,7 +116,8 @@ def _touched(source: SourceFile, function: HostCode, unit: Unit, depth: int) -> 
             continue
         name = text_of(node.child_by_field_name("function")).split("<")[0].rsplit("::", 1)[-1].strip()
         args = [text_of(a) for a in arguments_of(node.child_by_field_name("arguments"))]
-        kernel, called = source.kernel(name), unit.functions.get(name, [])
+        of_class = unit.own_methods.get(function.of_class, {})
+        kernel, called = source.kernel(name), unit.functions.get(name) or of_class.get(name, [])
         if kernel is not None and any(c.type == "kernel_call_syntax" for c in node.children):
             names = [p.name for p in kernel.parameters]
             roles: Mapping[str, Role] = roles_of(kernel)

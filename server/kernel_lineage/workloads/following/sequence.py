@@ -11,6 +11,7 @@ from tree_sitter import Node
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.clamps import clamp_of
 from kernel_lineage.workloads.following.functions import HostCode, host_code, words_in
 from kernel_lineage.workloads.following.names import Names
@@ -22,6 +23,7 @@ from kernel_lineage.workloads.following.values import (
     Number,
     Opaque,
     Pointer,
+    Record,
     Value,
     plain,
     selected,
@@ -73,6 +75,8 @@ class Sequence(Follower):
     def to_end(self, entry: HostCode, values: Mapping[str, Value]) -> Value | None:
         """What a function gives for its parameters. Raises `Unreadable`."""
         names = Names(self.outside, dict(values))
+        if isinstance(this := values.get("this"), Record):
+            self.enter(this, names)
         self.function, self.frames = entry.name, [Frame(entry)]
         self._line = self._line_of(entry.node) or 1
         try:
@@ -82,6 +86,48 @@ class Sequence(Follower):
         except RecursionError as error:
             raise Unreadable(self._line, "calls that are nested too deeply") from error
         return None
+
+    def object_of(self, method: HostCode, values: Mapping[str, Value]) -> dict[str, Value]:
+        """The object of a method as its constructor makes it of the method's first parameters, as `this`; nothing for a
+        function that is no method. Raises `Unreadable`.
+        """
+        if method.of_class not in self.unit.classes:
+            return {}
+        self._line = self._line_of(method.node) or 1
+        made = self.unset(method.of_class, 0, "this")
+        this = made if isinstance(made, Record) else Record(method.of_class)
+        maker = method.made_by
+        if maker is None:
+            return {"this": this}
+        own = zip(maker.parameters, method.parameters, strict=False)
+        names = Names(self.outside, {p.name: values[of_method.name] for p, of_method in own})
+        self.enter(this, names)
+        self.function, self.frames = method.of_class, [Frame(maker)]
+        try:
+            self._initialised(this, maker, names)
+            self.run(maker.body, names)
+        except NotFollowed as error:
+            raise self._unreadable(str(error)) from error
+        except Returned:
+            pass
+        return {"this": this}
+
+    def _initialised(self, this: Record, maker: HostCode, names: Names) -> None:
+        """Give an object's fields what stands before a constructor's body."""
+        lists = (c for c in maker.node.named_children if c.type == "field_initializer_list")
+        kinds = {f.name: f.type for f in self.unit.fields_of(this.type)}
+        for one in (c for listed in lists for c in listed.named_children if c.type == "field_initializer"):
+            name, nodes = text_of(one.named_child(0)), arguments_of(one.named_child(1))
+            if name not in kinds:
+                raise NotFollowed(f"`{text_of(one)}`")
+            args = [self.either(node, names) for node in nodes]
+            is_whole = len(args) != 1 or isinstance(args[0], list)
+            if is_whole and self.unit.fields_of(kinds[name]):
+                this.fields[name] = self.record(kinds[name], args)
+            elif len(args) == 1:
+                this.fields[name] = args[0]
+            else:
+                this.fields[name] = Opaque(f"`{text_of(one)}`")
 
     def is_wanted(self, _kernel: str) -> bool:
         return True
@@ -138,7 +184,7 @@ class Sequence(Follower):
                 code = above
             above = above.parent
         named = host_code(code) if code is not None and above == self.unit.root else None
-        there = self._file.functions.get(named.name, []) if named is not None else []
+        there = self._file.defined(named.name) if named is not None else []
         if code is None or len(there) != 1:
             return None
         return there[0].node.start_point[0] + node.start_point[0] - code.start_point[0] + 1
@@ -256,7 +302,9 @@ class Sequence(Follower):
         """Whether a statement may do something to the device, or leave its function or loop."""
         words = words_in(node)
         return (
-            bool(words & (_LEAVES | self.unit.kernels | set(self.unit.functions)))
+            bool(
+                words & (_LEAVES | self.unit.kernels | self.unit.functions.keys() | self.unit.methods.keys())
+            )
             or any(_RUNTIME.fullmatch(w) and not _WITHOUT_EFFECT.fullmatch(w) for w in words)
             or "<<<" in text_of(node)
         )

@@ -30,7 +30,7 @@ _TESTS = frozenset({"if_statement", "while_statement", "condition_clause", "pare
 def call_of(unit: Unit, name: str) -> tuple[Launched, Sizes] | None:
     """A call of a host function as its callers come to it, or as anybody may; None where it cannot be followed."""
     leading = unit.leading_to(name)
-    functions = [f for f in unit.functions.get(name, ()) if f.of_host]
+    functions = [f for f in unit.hosts(name) if f.of_host]
     ways = (follow_way(unit, name, leading, entry) for entry in (*unit.entries(leading), *functions))
     return next(filter(None, ways), None)
 

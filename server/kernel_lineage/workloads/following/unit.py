@@ -67,9 +67,11 @@ class Unit:
     globals: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Variables outside of functions without a value → their type and its stars."""
     classes: dict[str, ClassCode] = field(default_factory=dict)
+    """Struct or class → its body; of a specialisation by its name with the arguments."""
     methods: dict[str, frozenset[str]] = field(default_factory=dict)
     """Function of some class, written in its body → the words that stand in functions of this name."""
-    """Struct or class → its body; of a specialisation by its name with the arguments."""
+    own_methods: dict[str, dict[str, list[HostCode]]] = field(default_factory=dict)
+    """Struct or class → its functions of the host by their names, in its body or behind it."""
     enums: dict[str, str] = field(default_factory=dict)
     """Enumeration → its name with the namespaces and classes around it."""
     kernels: frozenset[str] = frozenset()
@@ -158,9 +160,68 @@ class Unit:
         def named_in(name: str) -> Iterator[str]:
             yield from (word for f in self.functions.get(name, ()) if f.of_host for word in f.words)
             yield from WORD.findall(self.macros[name].body) if name in self.macros else ()
+            yield from self.methods.get(name.rpartition("::")[2], ())
 
         reached = frozenset(reachable([function], named_in))
-        return self.kernels & reached if function in self.functions else frozenset()
+        return self.kernels & reached if self.hosts(function) else frozenset()
+
+    def hosts(self, name: str) -> list[HostCode]:
+        """The functions of a name; methods where no function has it: `Class::method`, or `method` alone.
+
+        A method is whole with the constructor of its object: the parameters of that come first, `Class_n` where both
+        have an `n`.
+        """
+        free = [f for f in self.functions.get(name, ()) if f.of_class not in self.classes]
+        if free:
+            return free
+        scope, _, last = name.rpartition("::")
+        owners = [scope.rpartition("::")[2]] if scope else [*self.own_methods]
+        return [
+            self._whole(method)
+            for owner in owners
+            if owner in self.classes and not self.classes[owner].template
+            for method in self.own_methods[owner].get(last, ())
+        ]
+
+    def defined(self, name: str) -> list[HostCode]:
+        """The functions and methods of a name."""
+        free = [f for f in self.functions.get(name, ()) if f.of_class not in self.own_methods]
+        return free + [f for by_name in self.own_methods.values() for f in by_name.get(name, ())]
+
+    def method_at(self, place: int) -> str:
+        """The method, `Class::method`, in whose definition a byte of the text stands; "" for none."""
+        return next(
+            (
+                f"{owner}::{method.name}"
+                for owner, by_name in self.own_methods.items()
+                if owner in self.classes
+                for methods in by_name.values()
+                for method in methods
+                if method.node.start_byte <= place < method.node.end_byte
+            ),
+            "",
+        )
+
+    def _whole(self, method: HostCode) -> HostCode:
+        """A method with the constructor of its object."""
+        maker = self._maker(method.of_class)
+        taken = {p.name for p in method.parameters}
+        first = tuple(
+            replace(p, name=f"{method.of_class}_{p.name}" if p.name in taken else p.name)
+            for p in (maker.parameters if maker is not None else ())
+        )
+        name = f"{method.of_class}::{method.name}"
+        words = method.words | (maker.words if maker is not None else frozenset())
+        return replace(method, name=name, parameters=(*first, *method.parameters), words=words, made_by=maker)
+
+    def _maker(self, kind: str) -> HostCode | None:
+        """The constructor of a class with the fewest parameters; None where the class has one that is not written."""
+        body = self.classes[kind].body
+        if re.search(rf"\b{re.escape(kind)}\s*\(\s*\)\s*=\s*default\b", text_of(body)):
+            return None
+        listed = self.own_methods[kind].get(kind, ())
+        makers = [f for f in listed if [bare_type(p.type) for p in f.parameters] != [kind]]
+        return min(makers, key=lambda f: sum(p.default is None for p in f.parameters), default=None)
 
     def gives_address(self, name: str, is_field: bool) -> bool:
         """Whether some statement gives a variable, or a field of that name, an address: it is not null on all ways."""
@@ -258,6 +319,9 @@ def _keep(node: Node, unit: Unit) -> None:
         function = host_code(node)
         if function is not None:
             unit.functions.setdefault(function.name, []).append(function)
+            if function.of_class and function.of_host:
+                of_class = unit.own_methods.setdefault(function.of_class, {})
+                of_class.setdefault(function.name, []).append(function)
     elif node.type in ("struct_specifier", "class_specifier", "type_definition"):
         _keep_struct(node, unit)
     elif node.type == "alias_declaration":
@@ -308,6 +372,8 @@ def _keep_struct(node: Node, unit: Unit) -> None:
         method = host_code(child) if child.type == "function_definition" else None
         if method is not None and method.of_host:
             unit.methods[method.name] = unit.methods.get(method.name, frozenset()) | method.words
+            of_class = unit.own_methods.setdefault(name, {})
+            of_class.setdefault(method.name, []).append(replace(method, of_class=name))
         if _is_field(child):
             for declarator in child.children_by_field_name("declarator"):
                 member, stars = declared_name(declarator)
