@@ -365,3 +365,28 @@ def test_sizes_are_smaller_where_each_element_is_work_for_all_others(tmp_path: P
     by_elements = draft_of(kernel, path, State(tmp_path), measure=False)
     assert by_elements.checked == {"n": 1 << 13}
     assert draft_of(kernel, path, State(tmp_path)).checked["n"] <= 1 << 11
+
+
+KEPT = """
+__global__ void kept(const float* x, int n, float least, float* out, int* count) {
+    if (threadIdx.x) return;
+    int at = 0;
+    for (int i = 0; i < n; i++) if (x[i] > least) out[at++] = x[i];
+    *count = at;
+}
+void keep(const float* x, int n, float least, float* out, int* count) { kept<<<1, 32>>>(x, n, least, out, count); }
+"""
+
+
+@pytest.mark.long
+def test_an_output_that_data_decide_is_as_large_as_values_lead(tmp_path: Path) -> None:
+    path = tmp_path / "kept.cu"
+    path.write_text(KEPT)
+    draft = measured.with_measured_shapes(
+        draft_of(kernel_of(path, "kept"), path, measure=False), kernel_of(path, "kept"), path, tmp_path
+    )
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == {
+        "x": ("n",),
+        "out": ("n",),
+        "count": ("1",),
+    }

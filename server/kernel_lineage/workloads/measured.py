@@ -43,6 +43,8 @@ _AGAIN = ((7, Variation.DECLARED), (29, Variation.DECLARED))
 """Other draws: where data decide whether an element is read, one alone may leave out the last one."""
 _OTHERS = ((17, Variation.DECLARED), (5, Variation.LOWEST), (2, Variation.NEGATIVE), (3, Variation.HIGHEST))
 """Other values for a run in which a buffer is not touched: they may lead to it."""
+_FURTHER = ((17, Variation.FAR_FROM_ZERO), (17, Variation.FAR_BELOW))
+"""Values on one side of a threshold: where data decide how far a buffer is written, they write all of it."""
 _NEARLY = 0.9
 _ROLES_SHARE = 0.25
 """The part of the time that is left for seeing which buffers are read and which are written, and nothing else."""
@@ -271,7 +273,14 @@ class _Measured:
                 more = [s for s in sums if _key(s) not in seen]
                 touched = [n for n in unknown if any(reached[n] for reached in seen.values())]
                 seen.update(self._run(more, touched))
-                shapes[name] = _fitted(base, wanted[-1], name, seen)
+                try:
+                    shapes[name] = _fitted(base, wanted[-1], name, seen)
+                except NoFitError:
+                    # Data decide how far it is written: other values lead further.
+                    if is_read:
+                        raise
+                    further = dict(self._run(wanted, unknown, is_further=True))
+                    shapes[name] = _fitted(base, wanted[-1], name, further)
         return shapes
 
     def reaches_beyond(self, shapes: Shapes, sizes: Sizes) -> bool:
@@ -295,12 +304,18 @@ class _Measured:
         seen = dict(self._run(wanted, unknown))
         return {name: _fitted(base, wanted[-1], name, seen) for name in names}
 
-    def _run(self, wanted: list[dict[str, int]], unknown: list[str]) -> Iterator[tuple[_Key, dict[str, int]]]:
-        """How far each buffer is reached at some sizes: with indices at their largest, and with any."""
+    def _run(
+        self, wanted: list[dict[str, int]], unknown: list[str], *, is_further: bool = False
+    ) -> Iterator[tuple[_Key, dict[str, int]]]:
+        """How far each buffer is reached at some sizes: with indices at their largest, and with any.
+
+        Values of other kinds are tried where a buffer is not touched; `is_further`: those that lead further, too.
+        """
         reached: dict[_Key, dict[str, int]] = {}
         ways = [False, True] if any(_BELOW.match(a.values) for a in self.draft.arguments) else [True]
         declared = [(way, _SEED, Variation.DECLARED) for way in ways]
-        for drawn, seed, variation in [*declared, *((True, *other) for other in (*_AGAIN, *_OTHERS))]:
+        others = (*_AGAIN, *(_FURTHER if is_further else ()), *_OTHERS)
+        for drawn, seed, variation in [*declared, *((True, *other) for other in others)]:
             is_touched = all(any(at[n] for at in reached.values()) for n in unknown)
             if (seed, variation) in _OTHERS and is_touched:
                 break
