@@ -207,3 +207,25 @@ def test_what_chooses_a_kernel_is_named_where_nothing_tells_it(tmp_path: Path):
     choice = f"auto one = is_loud(signal) ? level_rows<true> : level_rows<false>; one{ARGUMENTS}"
     with pytest.raises(ProgramError, match=r"is_loud\(\)"):
         programs(tmp_path, HEAD + CHOSEN.replace("CHOICE", choice))
+
+
+KEPT_PEAK = (HEAD + KERNELS + FUNCTION).replace(
+    "    auto peak = torch::empty(",
+    "    static float* kept = nullptr;\n    const bool is_new = kept == nullptr;\n"
+    "    if (is_new) cudaMalloc(&kept, rows * sizeof(float));\n    auto peak = torch::empty(",
+)
+KEPT_PEAK = KEPT_PEAK.replace("peak.data_ptr<float>()", "kept").replace(
+    "        peak_of<", "        if (is_new) peak_of<"
+)
+
+
+@pytest.mark.long
+def test_what_the_first_call_keeps_of_its_data_is_wrong_for_the_next(tmp_path: Path):
+    before, after = programs(tmp_path, KEPT_PEAK)
+    assert after.calls == 2 and [step.entry for step in launches(after)] == [
+        "peak_of",
+        "levelled",
+        "levelled",
+    ]
+    verdict = judge(before, after, drafted(tmp_path).workload(), device="emulated", options=GATED)
+    assert verdict.code is Reason.WRONG_VALUE, verdict.reason

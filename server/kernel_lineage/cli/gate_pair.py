@@ -68,7 +68,6 @@ def gate_pair(
     from kernel_lineage.rewrite.instances import judged_in_all_types
     from kernel_lineage.rewrite.proving.both import judged_with_proofs
     from kernel_lineage.workloads.files import target_of
-    from kernel_lineage.workloads.host_program import kept_apart
     from kernel_lineage.workloads.on_the_spot import resting_on
 
     started = time.monotonic()
@@ -80,7 +79,7 @@ def gate_pair(
         name = pair.kernel or only_kernel(pair.baseline) or pair.baseline.stem
         verdict = not_judged(name, str(error), error.code)
     else:
-        programs, workload = (before, after), kept_apart(spot.workload, after)
+        programs, workload = (before, after), spot.workload
         request = GateRequest.of(before, after, workload, device=device, options=options)
         with Worker() if remote is None else elsewhere(remote) as worker:
 

@@ -25,7 +25,6 @@ from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import Tree, trees
 from kernel_lineage.learning.changed_kernels import ChangedKernel, UnreadFile, changes_between
 from kernel_lineage.workloads.files import Target, target_of
-from kernel_lineage.workloads.host_program import kept_apart
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, workloads_in
 
@@ -265,7 +264,7 @@ def _verdict(
     except (ProgramError, WorkloadError) as error:
         why = f"the workload does not fit it: {error}"
         return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot
-    request = GateRequest.of(old, new, kept_apart(spot.workload, new), device=device, options=options)
+    request = GateRequest.of(old, new, spot.workload, device=device, options=options)
     before, candidate = changed.before, top / changed.after.path
 
     @where_it_compiles

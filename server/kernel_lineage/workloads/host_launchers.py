@@ -49,7 +49,7 @@ from kernel_lineage.workloads.following.values import (
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.following.written import tidy
-from kernel_lineage.workloads.host_program import UNWRITTEN, HostProgram, step_renamed
+from kernel_lineage.workloads.host_program import HostProgram, buffer_of, step_renamed
 
 STREAM = "cudaStream_t"
 """A type of parameters of which a workload has none."""
@@ -95,7 +95,8 @@ class Reading(Sequence):
     def called_again(self, function: HostCode, values: Mapping[str, Value]) -> Value | None:
         """What a function gives when it is called once, and once more where the second call does other things.
 
-        What is cleared where it is allocated is cleared for the first call alone. Raises `Unreadable`.
+        What is cleared where it is allocated is cleared for the first call alone, which is one of other data. Raises
+        `Unreadable`.
         """
         by_value = {p.name for p in function.parameters if not p.reference and not p.stars}
         copies = {
@@ -118,17 +119,41 @@ class Reading(Sequence):
             self.steps = first
             del self.scratch[count:]
             return result
-        kept = [a.name for a in self.workload.args if a.kind == "inout" or a.may_alias]
-        if kept:
-            raise Unreadable(
-                self._line_of(function.node) or 1,
-                f"a later call of `{function.name}` finds other contents than the first, and calls change "
-                f"`{kept[0]}` one after the other",
-            )
-        # What the first call leaves in an output is not what the second one writes.
-        unwritten = [MemsetStep(a.name, UNWRITTEN) for a in self.workload.args if a.kind == "output"]
-        self.steps, self.calls = [*first, *unwritten, *self.steps], 2
+        self.steps, self.calls = [*self._on_other_data(first, function), *self.steps], 2
         return again
+
+    def _on_other_data(
+        self, steps: list[LaunchStep | MemsetStep], function: HostCode
+    ) -> list[LaunchStep | MemsetStep]:
+        """The steps of an earlier call, of other inputs and outputs: zeros, so that what it leaves tells nothing of the
+        later one. Indices that may not be zero are the same. Raises `Unreadable`.
+        """
+        used = {
+            buffer_of(word) for step in steps if isinstance(step, LaunchStep) for word in step.arguments
+        } | {step.buffer for step in steps if isinstance(step, MemsetStep)}
+        others: dict[str, str] = {}
+        zeros: list[MemsetStep] = []
+        for argument in self.workload.args:
+            name = argument.name
+            if name not in used or argument.kind not in ("input", "inout", "output"):
+                continue
+            kind, limits = argument.values_spec
+            has_zero = DTYPES[argument.dtype].is_float or (kind == "integers" and limits[:1] in ((), ("0",)))
+            if argument.kind == "input" and not has_zero:
+                continue
+            if argument.kind == "inout" and not has_zero:
+                raise Unreadable(
+                    self._line_of(function.node) or 1,
+                    f"a later call of `{function.name}` finds other contents than the first, and nothing tells what "
+                    f"else `{name}` may hold",
+                )
+            others[name] = f"{name}_before_{len(self.scratch)}"
+            self.scratch.append(
+                Scratch(others[name], argument.dtype, tuple(map(str, argument.shape or ("1",))))
+            )
+            if argument.kind != "output":
+                zeros.append(MemsetStep(others[name]))
+        return [*zeros, *(step_renamed(step, others) for step in steps)]
 
     def arguments_of(self, function: HostCode) -> Mapping[str, Value]:
         """The function's parameters as the workload's arguments: by name where all are known, else by position.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Scratch, Value
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Scratch, Value
 from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import SourceFile
@@ -158,15 +158,3 @@ def step_renamed(step: LaunchStep | MemsetStep, names: Mapping[str, str]) -> Lau
     if isinstance(step, MemsetStep):
         return replace(step, buffer=names.get(step.buffer, step.buffer))
     return replace(step, arguments=tuple(renamed(word, names) for word in step.arguments))
-
-
-UNWRITTEN = 0xFF
-"""What each byte of an output is set to between two calls."""
-
-
-def kept_apart(workload: Workload, program: Program) -> Workload:
-    """The workload for a program of two calls, with no output in an input: the second call would read the first's."""
-    if program.calls == 1:
-        return workload
-    args = tuple(a.model_copy(update={"noalias": True}) if a.kind == "output" else a for a in workload.args)
-    return workload.model_copy(update={"args": args})

@@ -189,6 +189,13 @@ class Sequence(Follower):
             return None
         return there[0].node.start_point[0] + node.start_point[0] - code.start_point[0] + 1
 
+    def _equal(self, left: Value, right: Value) -> bool | None:
+        """Whether two values are the same; a pointer that is null here is null."""
+        if not (isinstance(left, Pointer) and isinstance(right, Pointer)):
+            return super()._equal(left, right)
+        is_same_place = left.buffer is None or left.offset == right.offset
+        return None if left.buffer is right.buffer and not is_same_place else left.buffer is right.buffer
+
     def branches_on(self, node: Node | None, names: Names) -> Value:
         value = self.value(node, names)
         if isinstance(value, Opaque):
