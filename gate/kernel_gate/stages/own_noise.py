@@ -93,7 +93,10 @@ def with_noise_beside_exact(
     other = replace(case, dims=shape, placed=())
     usual = _moved(run, run.baseline, other, make_inputs(run.workload, other), name)
     own = _moved(run, run.baseline, case, reference.inputs, name)
-    if usual is None or own is None or not usual.max(initial=0.0) > _FACTOR * own.max(initial=0.0):
+    if usual is None or own is None:
+        return got
+    # As a number, or beside what it is a part of: either may be small for itself.
+    if not any(a.max(initial=0.0) > _FACTOR * b.max(initial=0.0) for a, b in zip(usual, own, strict=True)):
         return got
     theirs = _moved(run, run.candidate, case, reference.inputs, name, _DRAWS_OF_FEW)
     if theirs is None:
@@ -101,7 +104,7 @@ def with_noise_beside_exact(
     dtype = DTYPES[argument_of(run.workload, name).dtype]
     expected = dtype.stored(reference.expected[name])
     with np.errstate(invalid="ignore", over="ignore"):
-        covered = np.abs(dtype.wide(got) - dtype.wide(expected)) <= _FACTOR * theirs
+        covered = np.abs(dtype.wide(got) - dtype.wide(expected)) <= _FACTOR * theirs[0]
     return np.where(covered, expected, got)
 
 
@@ -122,15 +125,19 @@ def _within_reach(run: CheckState) -> Mapping[str, int]:
 
 def _moved(
     run: CheckState, built: Built, case: Case, inputs: Mapping[str, Array], name: str, draws: int = _DRAWS
-) -> Array | None:
-    """How far noise moves each element of an output; None where the emulated device cannot tell."""
+) -> tuple[Array, Array] | None:
+    """How far noise moves each element of an output, and that relative to it and its row; None where the emulated
+    device cannot tell.
+    """
     plain, noisy = _plain_and_noisy(run, built, case, inputs, draws)
     if name not in plain:
         return None
     dtype = DTYPES[argument_of(run.workload, name).dtype]
+    want = dtype.wide(plain[name])
     with np.errstate(invalid="ignore", over="ignore"):
-        moved: Array = np.max([np.abs(dtype.wide(o[name]) - dtype.wide(plain[name])) for o in noisy], axis=0)
-    return np.where(np.isfinite(moved), moved, 0.0)
+        far = np.max([np.abs(dtype.wide(o[name]) - want) for o in noisy], axis=0)
+    relative = np.max([relative_errors(dtype.wide(o[name]), want, dtype.quantum) for o in noisy], axis=0)
+    return np.where(np.isfinite(far), far, 0.0), relative
 
 
 def _plain_and_noisy(
