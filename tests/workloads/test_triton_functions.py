@@ -191,6 +191,61 @@ def test_the_forward_of_an_autograd_function(tmp_path: Path):
     }
 
 
+BACKWARD = METHOD.replace(
+    "\n\ndef test_energy",
+    """
+    @staticmethod
+    def backward(ctx, slopes):
+        rows, scale = ctx.saved_tensors
+        hidden = torch.empty_like(rows)
+        back = torch.zeros_like(scale)
+        if rows.shape[0] > 0:
+            squares[(triton.cdiv(rows.numel(), 64),)](rows, hidden, rows.numel(), W=64)
+            row_sums[(rows.shape[0],)](hidden, slopes, back, rows.shape[1], 0.5, W=64)
+        return None, back
+
+
+def test_energy""",
+).replace(
+    'Energy.apply(torch.randn(3, 4, 40, device="cuda"), scale)',
+    'Energy.apply(torch.randn(3, 4, 40, device="cuda"), scale).sum().backward()',
+)
+
+
+def test_the_backward_of_an_autograd_function_is_given_what_forward_saves(tmp_path: Path):
+    text = HEAD + KERNELS + BACKWARD
+    draft = drafted(tmp_path, text, "Energy.backward")
+    assert not draft.missing
+    assert {a.name: a.kind for a in draft.arguments} == {
+        "ctx_saved_tensors_0": "input",
+        "ctx_saved_tensors_1": "input",
+        "slopes": "input",
+        "back": "output",
+    }
+    before, after = programs(
+        tmp_path, text, text.replace("hidden, slopes, back", "rows, slopes, back"), "Energy.backward"
+    )
+    assert [launches(program)[-1].arguments[0] for program in (before, after)] == [
+        "hidden",
+        "ctx_saved_tensors_0",
+    ]
+    with pytest.raises(ProgramError, match="`forward` is changed as well"):
+        programs(
+            tmp_path,
+            text,
+            text.replace("save_for_backward(rows, scale)", "save_for_backward(rows, totals)"),
+            "Energy.backward",
+        )
+
+
+def test_what_forward_saves_is_compared_with_what_it_returns(tmp_path: Path):
+    text = (
+        HEAD + KERNELS + METHOD.replace("save_for_backward(rows, scale)", "save_for_backward(hidden, scale)")
+    )
+    kinds = {a.name: a.kind for a in drafted(tmp_path, text, "Energy.forward").arguments}
+    assert kinds == {"signal": "input", "scale": "input", "totals": "output", "hidden": "output"}
+
+
 MODULE = """
 class Energy(torch.nn.Module):
     def __init__(self, rows, width, power=0.125):

@@ -235,7 +235,8 @@ class Collector(Reader):
             case ast.Attribute(value=ast.Name(id=name)) if not isinstance(frame.names.get(name), Tensor):
                 return value
             case ast.Subscript(value=of):
-                held = Reader.evaluate(self, of, frame) if isinstance(of, ast.Name) else None
+                is_name = isinstance(of, (ast.Name, ast.Attribute))
+                held = Reader.evaluate(self, of, frame) if is_name else None
                 return value if held is not None else replace(value, buffer="")
             case ast.Call(func=func):
                 return self._of_call(value, func, frame)

@@ -23,7 +23,14 @@ from kernel_lineage.workloads.triton.arguments import as_tensor, buffer, constan
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.collector import Collector
 from kernel_lineage.workloads.triton.draft import MOST_READINGS, own_module, readings
-from kernel_lineage.workloads.triton.host_function import End, attribute_name, end_of, free_name, object_of
+from kernel_lineage.workloads.triton.host_function import (
+    SAVED,
+    End,
+    attributes_of,
+    end_of,
+    free_name,
+    object_of,
+)
 from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, names_of
 from kernel_lineage.workloads.triton.indices import indices_of
 from kernel_lineage.workloads.triton.modules import Modules
@@ -54,8 +61,16 @@ def function_drafts(launcher: Launcher, path: Path, modules: Modules, taken: Tak
         for reading, _ in readings(target, own, sites, modules, taken)
         if (target is node) == (reading.chosen is None)
     )
+    thin: list[Draft] = []
     for reading in islice(ways, MOST_READINGS):
-        yield _FunctionDraft(launcher, path, own, reading).draft()
+        draft = _FunctionDraft(launcher, path, own, reading).draft()
+        # Of one row, nothing shows that is done over rows.
+        is_thin = any(len(a.shape or ()) > 1 and "1" in (a.shape or ()) for a in draft.arguments)
+        if is_thin:
+            thin.append(draft)
+        else:
+            yield draft
+    yield from thin
 
 
 def results_of(end: End, arguments: Collection[str]) -> dict[str, str]:
@@ -155,7 +170,7 @@ class _FunctionDraft:
         scalars: dict[str, float] = {}
         for name, value in values.items():
             if isinstance(value, Instance):
-                attributes = {attribute_name(name, n): v for n, v in value.attributes.items()}
+                attributes = attributes_of(name, value)
                 own, fixed, numbers = self._bound({n: v for n, v in attributes.items() if _is_bound(v)})
                 bound |= {**own, name: object_of(name, value.of, own)}
                 constexpr |= fixed
@@ -195,7 +210,8 @@ class _FunctionDraft:
     ) -> Iterator[DraftArgument]:
         roles, indices = self._touched(end)
         for name, value in bound.items():  # what torch works out first is among them by now
-            if isinstance(value, Tensor) and name in end.used:
+            # What is saved and not launched with may still tell a shape; each saved tensor has its place.
+            if isinstance(value, Tensor) and (name in end.used or f"_{SAVED}_" in name):
                 role = roles.get(name, "input")
                 if value.strides is not None:
                     self.reading.missing.append(f"how {name} lies in memory, which is not row by row")

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.workloads.host_program import HostProgram, Unclear
 from kernel_lineage.workloads.triton.function_draft import results_of
 from kernel_lineage.workloads.triton.host_function import Before, HostFunction, attribute_name, object_of
-from kernel_lineage.workloads.triton.host_modules import module_of, names_of
+from kernel_lineage.workloads.triton.host_modules import HostModule, module_of, names_of
 from kernel_lineage.workloads.triton.launch_site import host_tensor
 from kernel_lineage.workloads.triton.objects import Class
 from kernel_lineage.workloads.triton.values import Dtype, Size, size_of
@@ -37,6 +37,7 @@ def function_steps(
     if name not in changed.functions:
         raise Unclear(f"`{name}` is gone")
     try:
+        _check_saved(name, own, changed)
         parameters = names_of(own.functions[name].args)
         of = own.classes.get(name.rpartition(".")[0])
         held = next(iter(parameters), "") if of is not None else ""
@@ -52,6 +53,15 @@ def function_steps(
         return function.program(before, changed, {k.name: k for k in source.kernels}, already)
     except Unclear as unclear:
         raise Unclear(f"`{name}`, {unclear}") from unclear
+
+
+def _check_saved(name: str, own: HostModule, changed: HostModule) -> None:
+    """Raises `Unclear` where a `backward` is given what another `forward` saves than before."""
+    of, _, last = name.rpartition(".")
+    forwards = [module.functions.get(f"{of}.forward") for module in (own, changed)]
+    texts = [ast.unparse(node) if node is not None else "" for node in forwards]
+    if last == "backward" and texts[0] != texts[1]:
+        raise Unclear("`forward` is changed as well: it may save other tensors than the workload has")
 
 
 def _bound(parameters: Iterable[str], workload: Workload, front: str) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -28,6 +29,9 @@ from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
 from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, text_of, value_at
 
+SAVED = "saved_tensors"
+"""The attribute of a context of autograd that holds what `forward` saves for `backward`."""
+_OF_SAVED = (-1,)
 _SHAPES = 16
 """So many of a workload's shapes are read."""
 
@@ -41,7 +45,7 @@ class End:
     """For each launch what it passes, as the host code has it."""
     buffers: Mapping[str, Tensor]
     gives: Mapping[tuple[int, ...], object]
-    """What it returns, by places in tuples and lists."""
+    """What it returns, by places in tuples and lists; what it saves for `backward`, behind `_OF_SAVED`."""
     names: Names
     promises: tuple[str, ...]
     worked_out: tuple[str, ...]
@@ -279,11 +283,13 @@ def end_of(reader: Collector, name: str, module: HostModule, names: Names) -> En
         result = reader.run(function, module, names)
     except Stopped as stopped:
         raise Unclear(f"which ends before its end at {sizes}: {stopped}") from stopped
+    context = names.get(first[0].arg) if of in module.classes and first else None
+    saved = context.attributes.get(SAVED, ()) if isinstance(context, Instance) else ()
     return End(
         tuple(reader.done),
         tuple(reader.handed),
         reader.buffers,
-        dict(_parts(result)),
+        {**dict(_parts(result)), **dict(_parts(saved, _OF_SAVED))},
         names,
         tuple(reader.promises),
         tuple(reader.worked_out),
@@ -299,7 +305,21 @@ def attribute_name(name: str, attribute: str) -> str:
 def object_of(name: str, of: Class | str, bound: Names) -> Instance:
     """The object of a name, with those attributes that names stand for."""
     front = attribute_name(name, "")
-    return Instance(of, {n.removeprefix(front): v for n, v in bound.items() if n.startswith(front)})
+    attributes = {n.removeprefix(front): v for n, v in bound.items() if n.startswith(front)}
+    places = [int(n.removeprefix(f"{SAVED}_")) for n in attributes if re.fullmatch(rf"{SAVED}_\d+", n)]
+    if places:
+        names = [f"{SAVED}_{at}" for at in range(max(places) + 1)]
+        attributes[SAVED] = tuple(attributes.pop(n, Unknown(front + n)) for n in names)
+    return Instance(of, attributes)
+
+
+def attributes_of(name: str, instance: Instance) -> dict[str, object]:
+    """An object's attributes by the names that a workload has for them, each saved tensor by its number."""
+    attributes = dict(instance.attributes)
+    saved = attributes.pop(SAVED, None)
+    if isinstance(saved, tuple):
+        attributes |= {f"{SAVED}_{at}": value for at, value in enumerate(saved)}
+    return {attribute_name(name, n): value for n, value in attributes.items()}
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
