@@ -229,3 +229,76 @@ def test_what_the_first_call_keeps_of_its_data_is_wrong_for_the_next(tmp_path: P
     ]
     verdict = judge(before, after, drafted(tmp_path).workload(), device="emulated", options=GATED)
     assert verdict.code is Reason.WRONG_VALUE, verdict.reason
+
+
+TABLE = (
+    HEAD
+    + """
+#include <map>
+__global__ void fill(float* table, float floor, int64_t width) {
+    for (int64_t i = threadIdx.x; i < width; i += 32) table[i] = floor;
+}
+__global__ void peaks(const float* signal, const float* table, float* out, int64_t width) {
+    float own = table[0];
+    for (int64_t c = 0; c < width; c++) own = fmaxf(own, fabsf(signal[blockIdx.x * width + c]));
+    out += blockIdx.x * width;
+    for (int64_t c = threadIdx.x; c < width; c += 32) out[c] = signal[blockIdx.x * width + c] / own;
+}
+torch::Tensor table_of(const torch::Tensor& like, double floor, int64_t width) {
+    KEPT
+        auto fresh = torch::empty({width}, like.options());
+        fill<<<1, 32>>>(fresh.data_ptr<float>(), (float)floor, width);
+        HOLD
+    }
+    return t;
+}
+torch::Tensor level(torch::Tensor signal, double floor) {
+    auto out = torch::empty_like(signal);
+    auto table = table_of(signal, floor, signal.size(1));
+    peaks<<<signal.size(0), 32>>>(
+        signal.data_ptr<float>(), table.data_ptr<float>(), out.data_ptr<float>(), signal.size(1));
+    return out;
+}
+"""
+)
+OF_KEYS = "static auto* kept = new std::map<std::tuple<int, float, int64_t>, torch::Tensor>();"
+SINGLE = "static torch::Tensor t; static double last = 0; static int64_t wide = 0;"
+AT = "(*kept)[{like.get_device(), floor, width}]"
+
+
+def table(kept: str, hold: str) -> str:
+    return TABLE.replace("KEPT", kept).replace("HOLD", hold)
+
+
+@pytest.mark.parametrize(
+    ("kept", "hold"),
+    [
+        (f"{OF_KEYS} auto& t = {AT}; if (!t.defined()) {{", "t = fresh;"),
+        (f"{OF_KEYS} if ({AT.replace('[', '.find(').replace(']', ')')} == kept->end()) {{", f"{AT} = fresh;"),
+        (
+            f"{SINGLE} if (!t.defined() || last != floor || wide != width) {{",
+            "t = fresh; last = floor; wide = width;",
+        ),
+    ],
+    ids=["reference into a map", "find", "compared numbers"],
+)
+def test_what_a_static_variable_keeps_is_read_in_a_second_call(tmp_path: Path, kept: str, hold: str):
+    _, after = programs(
+        tmp_path, table(kept, hold).replace("return t;", f"return {AT};" if "find" in kept else "return t;")
+    )
+    assert [step.entry for step in launches(after)] == ["fill", "peaks", "peaks"]
+    first, second = launches(after)[1:]
+    assert (first.arguments[1], second.arguments[0]) == (second.arguments[1], "signal")
+
+
+@pytest.mark.parametrize(
+    ("kept", "hold", "name"),
+    [
+        (f"{SINGLE} if (!t.defined()) {{", "t = fresh;", "floor"),
+        (f"{SINGLE} if (!t.defined() || last != floor) {{", "t = fresh; last = floor;", "width"),
+    ],
+    ids=["once", "one number"],
+)
+def test_what_is_kept_for_other_numbers_is_named(tmp_path: Path, kept: str, hold: str, name: str):
+    with pytest.raises(ProgramError, match=f"does not launch `fill` again, and nothing compares `{name}`"):
+        programs(tmp_path, table(kept, hold))

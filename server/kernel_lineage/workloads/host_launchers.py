@@ -16,6 +16,7 @@ from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Parameter, SourceFile
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.fields import alias_of, passed
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, declared_name
 from kernel_lineage.workloads.following.launch_site import meanings_of, translated
@@ -119,8 +120,26 @@ class Reading(Sequence):
             self.steps = first
             del self.scratch[count:]
             return result
+        self._check_kept([step for step in first if step not in self.steps], function)
         self.steps, self.calls = [*self._on_other_data(first, function), *self.steps], 2
         return again
+
+    def _check_kept(self, kept: list[LaunchStep | MemsetStep], function: HostCode) -> None:
+        """Raises `Unreadable` where a later call does without a launch of the first that is given numbers alone, and
+        nothing compares these numbers: two calls of the same numbers do not show what is wrong for others.
+        """
+        names = {a.name for a in self.workload.args if a.kind == "scalar"} | self.workload.dims.keys()
+        inputs = {a.name for a in self.workload.args if a.kind in ("input", "inout")}
+        for step in (one for one in kept if isinstance(one, LaunchStep)):
+            words = [w.value if isinstance(w, Constant) else buffer_of(w) for w in step.arguments]
+            used = set(WORD.findall(" ".join((*step.launch.grid, *words))))
+            left = sorted((used & names) - self.compared)
+            if left and not used & inputs:
+                raise Unreadable(
+                    self._line_of(function.node) or 1,
+                    f"a later call of `{function.name}` does not launch `{step.entry}` again, and nothing compares "
+                    f"`{left[0]}` with what it was",
+                )
 
     def _on_other_data(
         self, steps: list[LaunchStep | MemsetStep], function: HostCode
@@ -290,6 +309,8 @@ class Reading(Sequence):
         """A variable that is declared without a value: a static one is zero, a field what its structure says."""
         if self._is_static and stars:
             return Address(None, kind)
+        if self._is_static and not stars and kind.endswith("Tensor"):
+            return Address(None, kind)  # one that is not defined
         if self._is_static and kind in (*INTEGERS, *FLOATS, "bool"):
             return plain(0)
         fields = self.unit.fields_of(kind) if not stars and kind not in VECTORS else ()
@@ -297,8 +318,24 @@ class Reading(Sequence):
             return super().unset(kind, stars, name)
         return Record(kind, {f.name: self._field_as_made(f) for f in fields})
 
+    def value_as_made(self, kind: str, name: str) -> Value:
+        around, self._is_static = self._is_static, True
+        try:
+            return self.unset(kind, kind.count("*"), name)
+        finally:
+            self._is_static = around
+
+    def _declared(
+        self, node: Node | None, kind: str, stars: int, name: str, names: Names, written: str
+    ) -> Value:
+        if node is None and not stars and kind.endswith("Tensor"):
+            return self.value_as_made(kind, name)
+        return super()._declared(node, kind, stars, name, names, written)
+
     def _field_as_made(self, part: HostParameter) -> Value:
         """A field of a structure as it is made."""
+        if part.initial is None and not part.stars and part.type.endswith("Tensor"):
+            return self.value_as_made(part.type, part.name)
         if part.initial is None and not part.stars and self.unit.fields_of(part.type):
             return self.unset(part.type, 0, part.name)
         if part.initial is None:

@@ -14,9 +14,9 @@ from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.clamps import clamp_of
 from kernel_lineage.workloads.following.functions import HostCode, host_code, words_in
+from kernel_lineage.workloads.following.maps import Maps
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Asked, Sizes
-from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     NotFollowed,
@@ -57,7 +57,7 @@ class _Next(Exception):  # noqa: N818
     """The next round of a loop begins."""
 
 
-class Sequence(Follower):
+class Sequence(Maps):
     """Follows one function of a unit to its end. What it launches is told to `_reached`."""
 
     def __init__(self, unit: Unit, file: Unit) -> None:
