@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 
 from tree_sitter import Node
 
@@ -42,9 +41,9 @@ class Maps(Follower):
         self.compared: set[str] = set()
         """Names in the keys of maps, and in numbers that are compared with what an earlier call keeps of them."""
 
-    @abstractmethod
     def value_as_made(self, kind: str, name: str) -> Value:
         """A value of a type that nothing but its own constructor sets."""
+        return self.unset(kind, kind.count("*"), name)
 
     def unset(self, kind: str, stars: int, name: str) -> Value:
         return Record(kind) if not stars and _MAP.fullmatch(kind) else super().unset(kind, stars, name)
