@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 VERSION = 1
-_OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER)
-"""How a verdict ends where the host code does more than launch the kernel."""
+_OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER, Reason.NO_WORKLOAD)
+"""How a verdict ends where the host code does more than launch the kernel, or tells what the launch alone does not."""
 _PROGRAM = "main"
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
