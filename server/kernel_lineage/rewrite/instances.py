@@ -122,7 +122,7 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
         other, before, after = _at_sizes_of((*promises, *after.launched_where), workload, programs)
     except (ProgramError, ValueError):
         return None
-    if _launched(after) == _launched(own) and _given(after) == _given(own):
+    if _launched(after) == _launched(own) and _passed(after) == _passed(own):
         return None
     update = {
         "baseline": before,
@@ -191,7 +191,7 @@ def _at_sizes_of(
     return other, before, after
 
 
-def _given(program: Program) -> tuple[object, ...]:
+def _passed(program: Program) -> tuple[object, ...]:
     """What a program's launches are given."""
     return program.steps, program.launch, program.arguments
 

@@ -92,15 +92,13 @@ def _in_cuda(source: SourceFile, launch: Launch) -> _Scope:
             scope.counted |= {word for head in node.children if head != body for word in words_in(head)}
         if node.type == "function_definition":
             code = host_code(node)
-            given = {p.name for p in code.parameters} if code is not None else set()
-            objects = (
-                {p.name for p in code.parameters if not p.reference and not p.stars}
-                if code is not None
-                else set()
-            )
+            parameters = code.parameters if code is not None else ()
+            objects = {p.name for p in parameters if not p.reference and not p.stars}
             own, static = ({n for n, kept, _ in _declared(node) if kept is k} for k in (False, True))
             objects |= {n for n, kept, is_object in _declared(node) if is_object and not kept}
-            scope.kept |= _set_in_cuda(node, scope.made_of, objects) - own - given | static
+            scope.kept |= (
+                _set_in_cuda(node, scope.made_of, objects) - own - {p.name for p in parameters} | static
+            )
     return scope
 
 
