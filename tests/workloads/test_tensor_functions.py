@@ -144,11 +144,12 @@ def test_it_is_judged_with_all_that_it_launches(tmp_path: Path, old: str, new: s
     ("old", "new", "reason"),
     [
         ("return made;", "return signal;", "does not make `out` and give it back"),
-        ("return made;", "return made.mul(2);", "does not make `out` and give it back"),
+        ("return made;", "return made.mul(2);", "gives back `made.mul()`"),
+        ("return made;", "return made.t();", "gives back `made`, which torch works out"),
         ("empty_like(signal)", "empty({signal.size(0)}, signal.options())", "another shape"),
         ("torch::Tensor level(torch::Tensor", "torch::Tensor raise(torch::Tensor", "has no kernel `level`"),
     ],
-    ids=["gives something else", "torch works on", "another shape", "gone"],
+    ids=["gives something else", "torch works on", "in another order", "another shape", "gone"],
 )
 def test_what_is_not_read_says_why(tmp_path: Path, old: str, new: str, reason: str):
     with pytest.raises(ProgramError, match=reason.replace("(", "\\(").replace(")", "\\)")):
@@ -302,3 +303,10 @@ def test_what_a_static_variable_keeps_is_read_in_a_second_call(tmp_path: Path, k
 def test_what_is_kept_for_other_numbers_is_named(tmp_path: Path, kept: str, hold: str, name: str):
     with pytest.raises(ProgramError, match=f"does not launch `fill` again, and nothing compares `{name}`"):
         programs(tmp_path, table(kept, hold))
+
+
+def test_what_torch_works_out_behind_the_launches_is_not_passed_over(tmp_path: Path):
+    text = (HEAD + KERNELS + FUNCTION).replace("return out;", "return {out, out.mean()};")
+    text = text.replace("torch::Tensor level(", "std::vector<torch::Tensor> level(")
+    (missing,) = drafted(tmp_path, text).missing
+    assert "gives back `out.mean()`" in missing

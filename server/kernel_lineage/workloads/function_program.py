@@ -31,6 +31,8 @@ def tensor_function_steps(
     else:
         unit = host_code(path, root, source.data)
         after, already = _end(_function(name, unit), function, source, unit, workload), before.conditions
+    for unread in (*before.unread, *after.unread):
+        raise Unclear(f"gives back {unread}")
     places, outputs = _results(before), _outputs(function, workload)
     if len(places) != len(outputs):
         raise Unclear(

@@ -24,6 +24,7 @@ from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
+    NOTHING,
     Buffer,
     KernelName,
     NotFollowed,
@@ -55,6 +56,8 @@ class LauncherEnd:
     scratch: list[Scratch]
     gives: list[str]
     """The buffers that it returns, "" for what is none."""
+    unread: list[str] = field(default_factory=list)
+    """What it returns besides that no launch has written, or that is not followed."""
     conditions: list[str] = field(default_factory=list)
     calls: int = 1
 
@@ -77,8 +80,15 @@ class LauncherReading(Reading):
         self.outside.values |= self._outside()
         values = self._parameters(function)
         result = (self.called_again if is_called_again else self.to_end)(function, values)
-        gives = [self._name_of(part) for part in (result if isinstance(result, list) else [result])]
-        return LauncherEnd(self.steps, self.scratch, gives, list(self._conditions), self.calls)
+        parts = result if isinstance(result, list) else [result]
+        gives = [self._name_of(part) for part in parts]
+        unread = [p.why for p in parts if isinstance(p, Opaque) and p != NOTHING]
+        unread += [
+            f"`{p.buffer.name or 'a tensor'}`, which torch works out,"
+            for p, name in zip(parts, gives, strict=True)
+            if isinstance(p, Tensor) and not name
+        ]
+        return LauncherEnd(self.steps, self.scratch, gives, unread, list(self._conditions), self.calls)
 
     def _outside(self) -> dict[str, Value]:
         """Variables outside of functions, as they are when the program begins."""

@@ -21,6 +21,7 @@ from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
+    NOTHING,
     Buffer,
     NotFollowed,
     Number,
@@ -106,9 +107,7 @@ class Follower(Fills):
             self.value(node.named_child(0), names)
 
     def _do_return_statement(self, node: Node, names: Names) -> None:
-        raise Returned(
-            self.either(node.named_child(0), names) if node.named_child_count else Opaque("nothing")
-        )
+        raise Returned(self.either(node.named_child(0), names) if node.named_child_count else NOTHING)
 
     def _do_break_statement(self, _node: Node, _names: Names) -> None:
         raise Left

@@ -303,6 +303,10 @@ class Opaque:
     why: str
 
 
+NOTHING = Opaque("nothing")
+"""What a function gives that returns without a value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A string, or an enumerator by its last name."""
