@@ -25,7 +25,7 @@ def next_prime(n: int) -> int:
 
 def elements(workload: Workload, dims: Mapping[str, int]) -> int:
     """Elements of all buffers together: the size of a shape."""
-    return sum(math.prod(workload.extents(a, dims)) for a in workload.args if a.is_pointer)
+    return workload.elements(dims)
 
 
 def is_valid(workload: Workload, dims: Mapping[str, int]) -> bool:

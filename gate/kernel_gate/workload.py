@@ -296,20 +296,21 @@ class Workload(Table):
         None gets smaller than it is checked with, as long as the buffers do not hold far more than they do there.
         """
         checked = {name: min(extents) for name, extents in self.dims.items()}
-        room = _TIMES_AS_MUCH * max(map(self._elements, self.shapes()))
+        room = _TIMES_AS_MUCH * max(map(self.elements, self.shapes()))
         sizes = dict(dims)
         left = set(sizes)
         while left:
             name = max(sorted(left), key=lambda n: (sizes[n] // 2 >= checked.get(n, 1), sizes[n]))
             half = {**sizes, name: sizes[name] // 2}
             is_less = half[name] < checked.get(name, 1)
-            if half[name] and self.keeps_promises(half) and not (is_less and self._elements(sizes) <= room):
+            if half[name] and self.keeps_promises(half) and not (is_less and self.elements(sizes) <= room):
                 sizes, left = half, set(sizes)
             else:
                 left.discard(name)
         return sizes
 
-    def _elements(self, dims: Mapping[str, int]) -> int:
+    def elements(self, dims: Mapping[str, int]) -> int:
+        """Elements of all buffers together: the size of a shape."""
         return sum(math.prod(self.extents(a, dims)) for a in self.args if a.is_pointer)
 
     def has_values(self, dims: Mapping[str, int]) -> bool:

@@ -66,11 +66,9 @@ class OwnNoise:
         return np.where(is_part, dtype.stored(want), got)
 
 
-def noise_of(
-    run: CheckState, case: Case, inputs: Mapping[str, Array], program: Built | None = None
-) -> Mapping[str, OwnNoise]:
-    """That of each float output of a program, by default the baseline; empty where the emulated device cannot tell."""
-    plain, noisy = _plain_and_noisy(run, program or run.baseline, case, inputs)
+def noise_of(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Mapping[str, OwnNoise]:
+    """That of each float output of the baseline; empty where the emulated device cannot tell."""
+    plain, noisy = _plain_and_noisy(run, run.baseline, case, inputs)
     noise: dict[str, OwnNoise] = {}
     for name, want in plain.items():
         dtype = DTYPES[argument_of(run.workload, name).dtype]

@@ -118,8 +118,9 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
     promises = (*(p for p in workload.promises if p not in own.launched_where), *_not_all(own.launched_where))
     try:
         other, before, after = _at_sizes_of(promises, workload, programs)
-        # What is launched there asks for sizes of its own.
-        other, before, after = _at_sizes_of((*promises, *after.launched_where), workload, programs)
+        if after.launched_where:
+            # What is launched there asks for sizes of its own.
+            other, before, after = _at_sizes_of((*promises, *after.launched_where), workload, programs)
     except (ProgramError, ValueError):
         return None
     if _launched(after) == _launched(own) and _passed(after) == _passed(own):
