@@ -180,7 +180,7 @@ class Reason(StrEnum):
         "Give the workload the constants that compile it (constexpr, template_arguments), and what it then needs.",
     )
     WORK_BESIDE = ("work-beside", "check", _UNCLEAR,
-        "The host code launches other kernels beside this one, which the baseline's does not: they were not run.",
+        "The host code does other work beside this kernel than the baseline's, by kernels or PyTorch; none was run.",
         "Judge the host function (`klineage workload init FILE:FUNCTION` drafts one), or keep one kernel.",
     )
     LAUNCH_SKIPPED = ("launch-skipped", "check", _UNCLEAR,

@@ -170,7 +170,7 @@ def test_what_a_torch_extension_returns_is_the_output(tmp_path: Path):
     )
     assert isinstance(divided, LaunchStep) and divided.arguments[:2] == ("out", scratch.name)
     with pytest.raises(ProgramError, match="cannot be followed"):
-        of_cuda(tmp_path, MEAN + TORCH, PARTS + TORCH_SPLIT.replace("torch::zeros", "torch::ones"))
+        of_cuda(tmp_path, MEAN + TORCH, PARTS + TORCH_SPLIT.replace("torch::zeros", "torch::rand"))
 
 
 SCALED = """

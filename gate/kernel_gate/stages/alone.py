@@ -1,5 +1,5 @@
 """A candidate of which more or less was run than what takes the place of the baseline: other kernels that its host code
-launches beside it were not, a second call was, or calls on which nothing is launched were not.
+launches beside it and what PyTorch works out there were not, a second call was, or calls that launch nothing were not.
 """
 
 from __future__ import annotations
@@ -25,8 +25,19 @@ def judged_alone(stages: Iterable[Stage], baseline: Program, candidate: Program)
         stages = (_not_timed_alike(stage, candidate) for stage in stages)
     if candidate.skipped_where:
         stages = (_on_some_calls(stage, candidate) for stage in stages)
+    if candidate.of_torch:
+        return [_with_torch(stage, candidate) for stage in stages]
     excused = _OF_VALUES | ({Reason.OUT_OF_BOUNDS} if candidate.source == baseline.source else set())
     return [_alone(stage, candidate, excused) for stage in stages] if candidate.beside else list(stages)
+
+
+def _with_torch(stage: Stage, candidate: Program) -> Stage:
+    """A launch that is given other data than the baseline's, or whose results are not the function's, tells nothing."""
+    if stage.name == "build" or stage.status not in (StageStatus.PASS, StageStatus.FAIL):
+        return stage
+    reason = f"{', '.join(candidate.of_torch)} before and after the change is not the same; {stage.reason}"
+    update = {"status": StageStatus.UNAVAILABLE, "code": Reason.WORK_BESIDE, "reason": reason}
+    return stage.model_copy(update=update)
 
 
 def _not_timed_alike(stage: Stage, candidate: Program) -> Stage:
@@ -51,9 +62,9 @@ def _alone(stage: Stage, candidate: Program, excused: Set[Reason]) -> Stage:
     if stage.name == "profile" and stage.status is StageStatus.FAIL:
         reason = f"{stage.reason}; without {others}"
     elif stage.name == "check" and stage.status is StageStatus.PASS:
-        reason = f"{others}, launched beside {candidate.entry}, was not run; {stage.reason}"
+        reason = f"{others} beside {candidate.entry} was not run; {stage.reason}"
     elif stage.name == "check" and stage.code in excused:
-        reason = f"{others}, launched beside {candidate.entry}, was not run; without it {stage.reason}"
+        reason = f"{others} beside {candidate.entry} was not run; without it {stage.reason}"
     else:
         return stage
     update = {"status": StageStatus.UNAVAILABLE, "code": Reason.WORK_BESIDE, "reason": reason}

@@ -23,6 +23,7 @@ from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.sequence import Sequence as HostSequence
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.tensors import OPTIONS
+from kernel_lineage.workloads.following.torch_work import OPERATORS
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.following.values import (
@@ -46,7 +47,6 @@ _OF_SHAPE = frozenset(
      "options", "data_ptr", "mutable_data_ptr", "const_data_ptr", "is_cuda", "defined", "has_value"}
 )  # fmt: skip
 """Methods of tensors for which their shapes and types are enough."""
-_OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +91,7 @@ class _Calls(HostSequence):
         """A value of Python as the host has it. Raises `NotFollowed`."""
         if isinstance(held, Held):
             shape = dict(enumerate(map(plain, held.shape)))
-            return _Array(Buffer(""), shape, len(shape), _CPP.get(held.dtype, held.dtype), held)
+            return _Array(Buffer(""), shape, len(shape), _CPP.get(held.dtype, held.dtype), held=held)
         if isinstance(held, bool | int | float | np.number):
             return plain(held.item() if isinstance(held, np.number) else held)
         if isinstance(held, DTypeName):
@@ -140,9 +140,9 @@ class _Calls(HostSequence):
         return tensor if made is tensor.held else self.value_of(made)
 
     def operated(self, operator: str, left: Value, right: Value, written: str) -> Value:
-        if operator in _OPERATORS and (isinstance(left, _Array) or isinstance(right, _Array)):
+        if operator in OPERATORS and (isinstance(left, _Array) or isinstance(right, _Array)):
             pair = self.python_of(left), self.python_of(right)
-            return self.value_of(self._torch.operate(_OPERATORS[operator], pair, {}))
+            return self.value_of(self._torch.operate(OPERATORS[operator], pair, {}))
         return super().operated(operator, left, right, written)
 
     def runtime(self, _name: str, _arguments: list[Value]) -> bool:

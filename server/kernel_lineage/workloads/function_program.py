@@ -58,6 +58,7 @@ def tensor_function_steps(
         tuple(one for one in after.scratch if one.name not in own),
         over_dims((c for c in after.conditions if c not in already), workload),
         after.calls,
+        after.of_torch,
     )
 
 

@@ -6,7 +6,7 @@ import itertools
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
@@ -28,6 +28,27 @@ class Unclear(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
+class OfTorch:
+    """Kernels that do what functions of PyTorch do, so that a program stands without torch."""
+
+    kernels: Mapping[str, str]
+    """Name → text in CUDA C++."""
+    functions: tuple[str, ...]
+    """The functions of PyTorch, each once."""
+
+    @property
+    def code(self) -> str:
+        """The text of all kernels, to stand behind that of a file's own."""
+        return "".join(f"\n{text}" for text in self.kernels.values())
+
+    @property
+    def label(self) -> str:
+        """What is said of a program beside its name; "" without such kernels."""
+        names = ", ".join(f"{name}()" for name in self.functions)
+        return f", {names} of PyTorch by kernels of the gate's own" if names else ""
+
+
+@dataclass(frozen=True, slots=True)
 class HostProgram:
     """The steps of a host function over a workload's arguments."""
 
@@ -37,11 +58,14 @@ class HostProgram:
     """What holds over dims where the function takes these steps; elsewhere it takes others."""
     calls: int = 1
     """How often the function is called: twice where a later call finds other contents than the first."""
+    of_torch: OfTorch = field(default_factory=lambda: OfTorch({}, ()))
+    """What PyTorch works out between the launches."""
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The kernels that it launches, each once."""
-        return tuple(dict.fromkeys(step.entry for step in self.steps if isinstance(step, LaunchStep)))
+        """The kernels of its file that it launches, each once."""
+        launched = (step.entry for step in self.steps if isinstance(step, LaunchStep))
+        return tuple(dict.fromkeys(entry for entry in launched if entry not in self.of_torch.kernels))
 
     def as_compiled(self, source: SourceFile) -> tuple[LaunchStep | MemsetStep, ...]:
         """Its steps, with the kernels of a CUDA C++ file as a compiler finds them: in their namespaces."""

@@ -15,12 +15,14 @@ from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.workloads.following.copies import Copies
 from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import parts_of
 from kernel_lineage.workloads.following.launches import LaunchArgument
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.torch_work import TorchWork
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
@@ -37,15 +39,15 @@ from kernel_lineage.workloads.following.values import (
 )
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.host_launchers import STREAM, Reading
-from kernel_lineage.workloads.host_program import Unclear
+from kernel_lineage.workloads.host_program import OfTorch, Unclear
 from kernel_lineage.workloads.names_before import NamesBefore
 from kernel_lineage.workloads.promises import says_nothing
+from kernel_lineage.workloads.torch_steps import TorchSteps
 
 _MADE = frozenset({"empty", "zeros", "empty_like", "zeros_like", "empty_strided"})
 """Functions of torch that make memory which holds nothing, or zeros."""
-_SAME = frozenset(
-    {"view", "reshape", "flatten", "view_as", "reshape_as", "contiguous", "detach", "data", "alias"}
-)
+_ELSEWHERE = frozenset({"cuda", "cpu", "to_dense", "requires_grad_", "set_requires_grad"})
+"""Methods of tensors that move data, or that ask for gradients."""
 
 
 @dataclass(slots=True)
@@ -60,9 +62,10 @@ class LauncherEnd:
     """What it returns besides that no launch has written, or that is not followed."""
     conditions: list[str] = field(default_factory=list)
     calls: int = 1
+    of_torch: OfTorch = field(default_factory=lambda: OfTorch({}, ()))
 
 
-class LauncherReading(Reading):
+class LauncherReading(Copies, Reading):
     """Follows a launcher exactly, with what its names were before a change."""
 
     def __init__(
@@ -71,6 +74,7 @@ class LauncherReading(Reading):
         super().__init__(source, unit, file, workload)
         self.bound, self._conditions = bound, dict[str, None]()
         self._streams: set[str] = set()
+        self.torch = TorchSteps(self)
         # What is timed comes first: where other sizes take another way, it is the one that counts.
         self.shapes = [workload.numbers(dims) for dims in (*workload.profile_dims, *workload.shapes())]
 
@@ -83,12 +87,13 @@ class LauncherReading(Reading):
         parts = result if isinstance(result, list) else [result]
         gives = [self._name_of(part) for part in parts]
         unread = [p.why for p in parts if isinstance(p, Opaque) and p != NOTHING]
+        tensors = [p for p, name in zip(parts, gives, strict=True) if isinstance(p, Tensor) and not name]
         unread += [
-            f"`{p.buffer.name or 'a tensor'}`, which torch works out,"
-            for p, name in zip(parts, gives, strict=True)
-            if isinstance(p, Tensor) and not name
+            p.in_another_order or f"`{p.buffer.name or 'a tensor'}`, which torch works out," for p in tensors
         ]
-        return LauncherEnd(self.steps, self.scratch, gives, unread, list(self._conditions), self.calls)
+        return LauncherEnd(
+            self.steps, self.scratch, gives, unread, list(self._conditions), self.calls, self.torch.made()
+        )
 
     def _outside(self) -> dict[str, Value]:
         """Variables outside of functions, as they are when the program begins."""
@@ -171,28 +176,38 @@ class LauncherReading(Reading):
         return super().launched(callee, node, names)
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
-        """A tensor that holds nothing, or zeros; others are worked out by torch. Raises `NotFollowed`."""
+        """A tensor that holds nothing, or zeros, or what is worked out. Raises `NotFollowed` for other contents."""
         tensor = super().made_by_torch(name, args)
-        if isinstance(tensor, Tensor) and name not in _MADE:
+        if isinstance(tensor, Tensor) and name not in _MADE and tensor.buffer not in self.memory:
             raise NotFollowed(f"`{name}()`, which torch works out,")
         return tensor
+
+    def worked_out(self, work: TorchWork) -> Tensor:
+        """What an operation of torch gives, by a kernel that does the same. Raises `NotFollowed`."""
+        self.steps += self.torch.steps(work)
+        return work.result
 
     def of_tensor(self, tensor: Tensor, name: str, args: list[Value], template: str) -> Value:
         """What a method of a tensor gives. Raises `NotFollowed` for one that works out other values."""
         if name == "get_device":
             return plain(0)
-        value = super().of_tensor(tensor, name, args, template)
+        if name in _ELSEWHERE:
+            raise NotFollowed(f"`{name}()`, which torch works out,")
         if name == "zero_":
             self.steps.append(MemsetStep(self._kept(tensor.buffer, name)))
-        elif (
-            isinstance(value, Tensor)
-            and name not in _SAME
-            and (value is tensor or value.buffer is tensor.buffer)
-        ):
-            is_same = name in ("to", "toType") and value.dtype == tensor.dtype
-            if not is_same:
-                raise NotFollowed(f"`{name}()`, which torch works out,")
-        return value
+        return super().of_tensor(tensor, name, args, template)
+
+    def kept(self, tensor: Tensor, written: str) -> str:
+        """The name of a tensor's memory. Raises `NotFollowed` for a view with its extents in another order."""
+        if tensor.permuted is not None:
+            raise NotFollowed(f"`{written}()` of {tensor.in_another_order}")
+        tensor.buffer.tensor = tensor.buffer.tensor or tensor
+        tensor.buffer.name = tensor.buffer.name or written
+        return self._kept(tensor.buffer, written)
+
+    def passed_number(self, number: Number, dtype: str) -> Operand:
+        """A number as a launch passes it."""
+        return super()._operand(LaunchArgument(number, number.text), dtype)
 
     def _operand(self, operand: LaunchArgument, kind: str | None) -> Operand:
         buffer = buffer_at(operand.value)

@@ -46,6 +46,7 @@ from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.rewritten import rewritten_program
 from kernel_lineage.workloads.skipped_launches import skipped_launches
 from kernel_lineage.workloads.switches import switches_for
+from kernel_lineage.workloads.torch_beside import torch_beside
 from kernel_lineage.workloads.triton.function_program import function_steps
 
 
@@ -119,12 +120,14 @@ def program_from_file(
         if isinstance(whole, str):
             raise type(error)("; ".join(filter(None, (str(error), whole)))) from error
         return replace(_with_skipped(whole, former, source), name=name or path.name)
-    names = launched_beside(before.rpartition("::")[2], former, source)
+    bare = before.rpartition("::")[2]
+    program = replace(program, of_torch=torch_beside(bare, former, source))
+    names = launched_beside(bare, former, source)
     beside = tuple(k for k in names if there is None or k != there.name)
     if beside:
         whole = whole_of() if not launch else ""
         program = whole if isinstance(whole, Program) else replace(program, beside=beside)
-    elif not launch and not program.launched_where and asks_more(before.rpartition("::")[2], former, source):
+    elif not launch and not program.launched_where and asks_more(bare, former, source):
         # One launch is read at the sizes of the workload; what a new test decides at others, the whole of it tells.
         whole = whole_of()
         if isinstance(whole, Program) and (whole.launched_where or _chooses(whole)):
@@ -303,14 +306,14 @@ def _launched(
     text, lacking = device_code(source, kernels, path, root, read_steps.template_arguments)
     return Program(
         "cuda",
-        text,
+        text + read_steps.of_torch.code,
         function,
         lacking=lacking,
         steps=read_steps.as_compiled(source),
         scratch=read_steps.scratch,
         launched_where=read_steps.conditions,
         own_dims=own_dims(workload, read_steps.numbers),
-        name=label if read_steps.calls == 1 else f"{label}, called twice",
+        name=f"{label}{', called twice' if read_steps.calls > 1 else ''}{read_steps.of_torch.label}",
         calls=read_steps.calls,
     )
 

@@ -48,6 +48,7 @@ def rewritten_program(
             done = rewritten_launcher(launched, former, source, path, device, root)
             text, lacking = device_code(source, done.kernels, path, root, done.template_arguments)
             steps = done.as_compiled(source)
+            text += done.of_torch.code
             program = Program("cuda", text, qualified_name(before), lacking=lacking, steps=steps)
     except (Unclear, ProgramError) as error:
         return str(error)

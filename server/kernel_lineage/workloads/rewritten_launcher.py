@@ -112,4 +112,4 @@ def _program(
         steps.append(step_renamed(done, own))
     scratch = tuple(one for one in after.scratch if one.name not in own)
     conditions = over_dims((c for c in after.conditions if c not in before.conditions), workload)
-    return HostProgram(tuple(steps), scratch, conditions, after.calls)
+    return HostProgram(tuple(steps), scratch, conditions, after.calls, after.of_torch)

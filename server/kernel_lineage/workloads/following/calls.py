@@ -24,6 +24,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_sizes,
     method_of_tensor,
 )
+from kernel_lineage.workloads.following.torch_work import OPERATORS, TorchWork, filled, torch_work
 from kernel_lineage.workloads.following.types import VECTORS, bytes_of
 from kernel_lineage.workloads.following.unit import ClassCode, Unit
 from kernel_lineage.workloads.following.values import (
@@ -198,11 +199,37 @@ class Calls(Bodies):
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
         """What a function of torch gives; None for one that makes no tensor."""
-        return made_tensor(name, args, "", self.sizes)
+        made = made_tensor(name, args, "", self.sizes)
+        work = torch_work(name, args, self.sizes) if made is None else filled(name, args, made)
+        return self.worked_out(work) if work is not None else made
 
     def of_tensor(self, tensor: Tensor, name: str, args: list[Value], template: str) -> Value:
         """What a method of a tensor gives. Raises `NotFollowed`."""
-        return method_of_tensor(tensor, name, args, template, self.sizes)
+        try:
+            return method_of_tensor(tensor, name, args, template, self.sizes)
+        except NotFollowed:
+            work = torch_work(name, [tensor, *args], self.sizes)
+            if work is None:
+                raise
+            return self.worked_out(work)
+
+    def worked_out(self, work: TorchWork) -> Tensor:
+        """What an operation of torch gives."""
+        return work.result
+
+    def operated(self, operator: str, left: Value, right: Value, written: str) -> Value:
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            work = torch_work(OPERATORS.get(operator, ""), [left, right], self.sizes)
+            if work is not None:
+                return self.worked_out(work)
+        return super().operated(operator, left, right, written)
+
+    def _updated(self, old: Value, operator: str, by: Value, written: str) -> Value:
+        if isinstance(old, Tensor) and operator in OPERATORS:
+            work = torch_work(f"{OPERATORS[operator]}_", [old, by], self.sizes)
+            if work is not None:
+                return self.worked_out(work)
+        return super()._updated(old, operator, by, written)
 
     def constructed(self, element: str, args: list[Value], name: str, names: Names) -> Value:
         """A vector of the host or the device: memory where it has a length, else a list."""

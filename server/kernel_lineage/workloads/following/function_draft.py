@@ -14,6 +14,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.bodies import Returned
 from kernel_lineage.workloads.following.callers import Caller, Callers
+from kernel_lineage.workloads.following.copies import Copies
 from kernel_lineage.workloads.following.draft import values_of
 from kernel_lineage.workloads.following.fields import alias_of, passed
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
@@ -25,6 +26,7 @@ from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.statements import Follower
+from kernel_lineage.workloads.following.torch_work import TorchWork
 from kernel_lineage.workloads.following.types import dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
@@ -84,8 +86,13 @@ def _drafts(launcher: Launcher, unit: Unit, path_name: str, callers_of: Callers)
 class _Done(Launched):
     """A function that was followed to its end: its arguments, all that it launches, and what it gives."""
 
-    launches: tuple[Launched, ...] = ()
+    did: tuple[Launched | TorchWork, ...] = ()
     gives: Value | None = None
+
+    @property
+    def launches(self) -> tuple[Launched, ...]:
+        """What it launches, without what torch works out."""
+        return tuple(one for one in self.did if isinstance(one, Launched))
 
     @property
     def parts(self) -> tuple[Launched, ...]:
@@ -97,21 +104,25 @@ class _Done(Launched):
             yield from launch.numbers
 
 
-class _ToItsEnd(Follower):
+class _ToItsEnd(Copies, Follower):
     """Follows host code up to the end of a function."""
 
     def __init__(
         self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str], passes: int = 0
     ) -> None:
         super().__init__(unit, sizes, kernel, leading, passes)
-        self._launches: list[Launched] = []
+        self._did: list[Launched | TorchWork] = []
 
     def is_wanted(self, _kernel: str, /) -> bool:
         return True
 
     def _reached(self, launch: Launched) -> Value:
-        self._launches.append(launch)
+        self._did.append(launch)
         return plain(0)
+
+    def worked_out(self, work: TorchWork) -> Tensor:
+        self._did.append(work)
+        return super().worked_out(work)
 
     def entered(self, function: HostCode, names: Names) -> None:
         if function.name != self.kernel:
@@ -119,7 +130,7 @@ class _ToItsEnd(Follower):
         arguments = tuple(
             LaunchArgument(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters
         )
-        self._launches, gives = [], None
+        self._did, gives = [], None
         try:
             self.run(function.body, names)
         except Returned as returned:
@@ -132,7 +143,7 @@ class _ToItsEnd(Follower):
             plain(0),
             arguments,
             tuple(self.frames),
-            tuple(self._launches),
+            tuple(self._did),
             gives,
         )
         raise Reached(done)
@@ -199,10 +210,21 @@ class _FunctionDraft:
         yield from (v for v in (gives if isinstance(gives, list) else [gives]) if isinstance(v, Tensor))
 
     def _touched(self) -> tuple[dict[Buffer, Role], dict[Buffer, str]]:
-        """What the launches do with each buffer, one after the other, and the type by which they take it."""
+        """What the launches, and torch between them, do with each buffer, and the type by which launches take it."""
         roles: dict[Buffer, Role] = {}
         dtypes: dict[Buffer, str] = {}
-        for launch in self.done.launches:
+
+        def does(buffer: Buffer, role: Role) -> None:
+            before: Role | None = "output" if buffer.cleared else roles.get(buffer)
+            roles[buffer] = together(before, role) if before is not None else role
+
+        for launch in self.done.did:
+            if isinstance(launch, TorchWork):
+                for read in launch.tensors:
+                    does(read.buffer, "input")
+                does(launch.result.buffer, "output")
+                dtypes.setdefault(launch.result.buffer, dtype_of(launch.result.dtype) or "")
+                continue
             kernel = self.launcher.source.kernel(launch.callee.name)
             of_kernel = roles_of(kernel) if kernel is not None else {}
             for part in passed(kernel, launch, self.unit) if kernel is not None else ():
@@ -211,8 +233,7 @@ class _FunctionDraft:
                 if buffer is None:
                     continue
                 role = part.role or of_kernel.get(parameter.name, "input")
-                before: Role | None = "output" if buffer.cleared else roles.get(buffer)
-                roles[buffer] = together(before, role) if before is not None else role
+                does(buffer, role)
                 kind = value.dtype if isinstance(value, Pointer) else ""
                 dtypes.setdefault(buffer, parameter.dtype or dtype_of(alias_of(kind, self.unit)) or "")
         return roles, dtypes
@@ -225,12 +246,21 @@ class _FunctionDraft:
         if not kind:
             kind = _UNUSED_TYPE
             facts.said.append(f"{name} is taken to be {_UNUSED_TYPE}: no launch takes it")
+        if tensor.rank is None and [*tensor.sizes] == [0] and not self._is_launched(tensor.buffer):
+            tensor.rank = 1
+            facts.said.append(f"{name} is taken to have one extent: nothing tells how many")
         shape = tensor.shape
         if shape is None:
             facts.missing.append(f"{UNSHAPED}{name}: nothing tells its extents")
         texts = (tuple(map(facts.expression, shape)) or _ONE) if shape is not None else None
         values = values_of(name, tensor.buffer, role, kind, facts) if role != "output" else ""
         return DraftArgument(name, role, kind, texts, values, noalias=made)
+
+    def _is_launched(self, buffer: Buffer) -> bool:
+        """Whether a launch is given a buffer."""
+        return any(
+            buffer_at(one.value) is buffer for launch in self.done.launches for one in launch.arguments
+        )
 
     def _number(self, parameter: HostParameter, value: Value) -> Iterator[DraftArgument]:
         """A number that the function is given: one of the dims, or an argument with its value; nothing for a tensor

@@ -28,6 +28,8 @@ _SAME = frozenset(
     {"contiguous", "cuda", "detach", "clone", "value", "data", "alias", "requires_grad_", "set_requires_grad", "get",
      "expect_contiguous", "operator", "to_dense", "cpu"}
 )  # fmt: skip
+_PERMUTES = frozenset({"t", "transpose", "permute"})
+"""Methods that give the same memory with its extents in another order."""
 _TRUE = frozenset(
     {"is_contiguous", "is_cuda", "defined", "has_value", "is_floating_point", "is_non_overlapping_and_dense"}
 )
@@ -42,7 +44,7 @@ def made_tensor(function: str, args: list[Value], name: str, sizes: Sizes) -> Te
         return None
     first = args[0]
     buffer = Buffer(name, cleared=function.startswith("zeros"))
-    dtype = next((kind for value in args if (kind := _dtype_in(value))), "")
+    dtype = next((kind for value in args if (kind := dtype_in(value))), "")
     if isinstance(first, Tensor) and (match[1] or function == "tensor"):
         if first.rank is not None:
             _ask_all(first, sizes)
@@ -58,7 +60,8 @@ def _ask_all(tensor: Tensor, sizes: Sizes) -> None:
     sizes.elements(tensor)
 
 
-def _dtype_in(value: Value) -> str:
+def dtype_in(value: Value) -> str:
+    """The element type that an argument says, as C++ writes it; "" for one that says none."""
     if isinstance(value, TypeName):
         return value.name
     if isinstance(value, Record) and value.type == OPTIONS:
@@ -124,7 +127,7 @@ def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Val
     if name in _SAME:
         return tensor
     if name in ("to", "toType"):
-        dtype = next((kind for value in args if (kind := _dtype_in(value))), "")
+        dtype = next((kind for value in args if (kind := dtype_in(value))), "")
         return (
             tensor if dtype in ("", tensor.dtype) else Tensor(tensor.buffer, tensor.sizes, tensor.rank, dtype)
         )
@@ -133,21 +136,26 @@ def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Val
         return tensor
     if name in ("view", "reshape", "flatten", "view_as", "reshape_as"):
         return _viewed(tensor, args[0] if args else plain(-1), sizes)
-    if name in ("t", "transpose", "permute") and tensor.rank is not None:
-        rank = tensor.rank
-        numbers = args[0] if args and isinstance(args[0], list) else args
-        order = [int(v.value) % rank for v in numbers if isinstance(v, Number)] if name != "t" else [0, 1]
-        places = list(range(rank))
-        if name == "permute" and sorted(order) == places:
-            places = order
-        elif len(order) == 2 and rank >= 2:
-            a, b = order
-            places[a], places[b] = b, a
-        else:
-            raise NotFollowed(f"`{name}` of {tensor.buffer.name}")
-        moved = {i: sizes.extent(tensor, old) for i, old in enumerate(places)}
-        return Tensor(Buffer(tensor.buffer.name), moved, rank, tensor.dtype)
+    if name in _PERMUTES and tensor.rank is not None:
+        order = _order_of(tensor, name, args)
+        moved = dict(enumerate(sizes.extent(tensor, old) for old in order))
+        return Tensor(Buffer(""), moved, tensor.rank, tensor.dtype, (tensor, order))
     raise NotFollowed(f"`{tensor.buffer.name}.{name}()`")
+
+
+def _order_of(tensor: Tensor, name: str, args: list[Value]) -> tuple[int, ...]:
+    """The extents of a tensor in the order in which a method of `_PERMUTES` has them. Raises `NotFollowed`."""
+    rank = tensor.rank or 0
+    numbers = args[0] if args and isinstance(args[0], list) else args
+    order = [int(v.value) % rank for v in numbers if isinstance(v, Number)] if name != "t" else [0, 1]
+    places = list(range(rank))
+    if name == "permute" and sorted(order) == places:
+        return tuple(order)
+    if len(order) != 2 or rank < 2:
+        raise NotFollowed(f"`{name}` of {tensor.buffer.name}")
+    a, b = order
+    places[a], places[b] = b, a
+    return tuple(places)
 
 
 def _viewed(tensor: Tensor, target: Value, sizes: Sizes) -> Tensor:
@@ -184,5 +192,5 @@ def method_of_options(options: Record, name: str, args: list[Value]) -> Value:
     """What a method of `TensorOptions` gives: the options, with another type where it says one, told or not."""
     if name != "dtype":
         return options
-    dtype = next((kind for value in args if (kind := _dtype_in(value))), "")
+    dtype = next((kind for value in args if (kind := dtype_in(value))), "")
     return Record(OPTIONS, {"dtype": TypeName(dtype)} if dtype else {})

@@ -231,13 +231,21 @@ class Pointer:
 
 @dataclass(slots=True, eq=False)
 class Tensor:
-    """A tensor of PyTorch, contiguous."""
+    """A tensor of PyTorch, contiguous unless it is `permuted`."""
 
     buffer: Buffer
     sizes: dict[int, Number] = field(default_factory=dict)
     """Extents that were asked for, by their indices."""
     rank: int | None = None
     dtype: str = ""
+    permuted: tuple[Tensor, tuple[int, ...]] | None = None
+    """The tensor that this is a view of with its extents in another order, and those extents in the view's order."""
+
+    @property
+    def in_another_order(self) -> str:
+        """How such a view is told; "" for a tensor that is contiguous."""
+        of = self.permuted[0].buffer.name if self.permuted is not None else ""
+        return f"`{of}` with its extents in another order" if self.permuted is not None else ""
 
     @property
     def shape(self) -> tuple[Number, ...] | None:

@@ -1,0 +1,149 @@
+"""What PyTorch works out in host code beside a kernel, as far as a change makes it other work.
+
+A verdict on a kernel is on its launches. What a function gives its callers also depends on `out.sqrt_()` behind a
+launch or `x.float()` before it: where a change adds, drops or replaces such work, only the whole function is compared.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.source import Language, SourceFile
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.torch_work import BINARY, CLAMPS, OPERATORS, REDUCTIONS, UNARY
+from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.triton.host_modules import module_of
+
+_WORK = frozenset(
+    {*UNARY, *BINARY, *CLAMPS, *REDUCTIONS, "clamp", "clip", "max", "min", "pow", "prod", "norm", "var", "std",
+     "softmax", "log_softmax", "logsumexp", "matmul", "mm", "bmm", "addmm", "einsum", "cumsum", "cumprod", "sort",
+     "argsort", "topk", "argmax", "argmin", "where", "masked_fill", "index_select", "index_add", "gather", "scatter",
+     "scatter_add", "cat", "stack", "flip", "roll", "any", "all", "to", "type_as", "float", "half", "bfloat16",
+     "double", "int", "long", "copy_", "fill_", "multiply", "divide", "subtract", "negative", "absolute", "true_divide",
+     "nan_to_num", "sign", "gelu", "silu", "t", "transpose", "permute"}
+)  # fmt: skip
+"""Functions of PyTorch, and methods of its tensors, that work out other values than they are given."""
+_OF_TENSORS = frozenset(
+    {"shape", "size", "sizes", "stride", "strides", "numel", "dtype", "scalar_type", "device", "contiguous", "data_ptr",
+     "view", "reshape", "is_contiguous", "dim", "options", "element_size", "new_empty", "new_zeros", "flatten"}
+)  # fmt: skip
+"""What host code asks of tensors alone."""
+_SPACES = frozenset({"torch", "at", "F", "functional"})
+_NOT_TORCH = frozenset({"math", "np", "numpy", "tl", "triton", "os", "std"})
+_PYTHON = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+
+def torch_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
+    """What PyTorch works out in functions that launch a kernel before a change and after it, in one of the two alone.
+
+    Functions go by their names, and what they work out by its name and by what is written out in its arguments:
+    `sum(-1)`, `to(torch.float32)`, `* …`.
+    """
+    work = _of_cuda if after.language is Language.CUDA else _of_python
+    old, new = work(kernel, before), work(kernel, after)
+    differ: Counter[str] = Counter()
+    for function in old.keys() & new.keys():
+        differ += (old[function] - new[function]) + (new[function] - old[function])
+    return tuple(f"PyTorch's {one}" for one in sorted(differ))
+
+
+def _of_cuda(kernel: str, file: SourceFile) -> dict[str, Counter[str]]:
+    unit = unit_of(file.data.decode("utf-8", "replace"))
+    return {
+        name: Counter(one for code in codes if code.of_host for one in _in_cuda(code.node))
+        for name, codes in unit.functions.items()
+        if any(kernel in code.words for code in codes if code.of_host)
+    }
+
+
+def _in_cuda(function: Node) -> Iterator[str]:
+    nodes = list(inside(function))
+    tensors = set()
+    for node in nodes:
+        field = node.child_by_field_name("field") if node.type == "field_expression" else None
+        if text_of(field).partition("<")[0] in _OF_TENSORS:
+            tensors.add(text_of(node.child_by_field_name("argument")))
+    for node in nodes:
+        if node.type == "call_expression":
+            callee, listed = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+            if callee is None:
+                continue
+            if callee.type == "field_expression":
+                name, of = text_of(callee.child_by_field_name("field")), ""
+            else:
+                of, _, name = text_of(callee).replace(" ", "").rpartition("::")
+                if not {*of.split("::")} & _SPACES:
+                    continue
+            if name.removesuffix("_") in _WORK or name in _WORK:
+                yield _written(name, map(text_of, arguments_of(listed)), skips=bool(of))
+        elif node.type in ("binary_expression", "assignment_expression"):
+            operator = text_of(node.child_by_field_name("operator"))
+            sides = [text_of(node.child_by_field_name(side)) for side in ("left", "right")]
+            if operator.removesuffix("=") in OPERATORS and tensors & {*sides}:
+                yield _operated(operator, (side for side in sides if side not in tensors))
+
+
+def _of_python(kernel: str, file: SourceFile) -> dict[str, Counter[str]]:
+    """Methods are `Class.method`; nothing where the file does not parse."""
+    functions = module_of(Path(), file.module).functions if file.module is not None else {}
+    kernels = {k.name for k in file.kernels}
+    return {
+        name: Counter(_in_python(function))
+        for name, function in functions.items()
+        if name not in kernels and kernel in WORD.findall(ast.unparse(function))
+    }
+
+
+def _in_python(function: ast.AST) -> Iterator[str]:
+    nodes = list(ast.walk(function))
+    tensors = {
+        ast.unparse(node.value)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and node.attr in _OF_TENSORS
+    }
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name, of = node.func.attr, ast.unparse(node.func.value)
+            if of not in _NOT_TORCH and (name.removesuffix("_") in _WORK or name in _WORK):
+                words = [
+                    *map(ast.unparse, node.args),
+                    *(f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords),
+                ]
+                yield _written(name, words, skips=of.rpartition(".")[2] in _SPACES)
+        elif isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in _PYTHON:
+            parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+            sides = [ast.unparse(part) for part in parts]
+            if tensors & {*sides}:
+                is_in_place = "=" if isinstance(node, ast.AugAssign) else ""
+                yield _operated(
+                    f"{_PYTHON[type(node.op)]}{is_in_place}", (s for s in sides if s not in tensors)
+                )
+
+
+def _written(name: str, arguments: Iterable[str], *, skips: bool) -> str:
+    """A call by its name and what its arguments write out; `skips`: the first one is the tensor."""
+    return f"{name}({', '.join(map(_literal, [*arguments][skips:]))})"
+
+
+def _operated(operator: str, others: Iterable[str]) -> str:
+    return " ".join([operator, *map(_literal, others)])
+
+
+def _literal(text: str) -> str:
+    """An argument as it is written where it names nothing but types; else `…`."""
+    words = {word for word in WORD.findall(text) if not word[0].isdigit()}
+    is_told = all(w in _SPACES or w.startswith("k") or w in _TYPES for w in words)
+    return "".join(text.split()) if is_told else "…"
+
+
+_TYPES = frozenset(
+    {"true", "false", "True", "False", "None", "dim", "keepdim", "dtype", "float", "float16", "float32", "float64",
+     "bfloat16", "half", "int32", "int64", "int8", "uint8", "bool", "double", "long", "int"}
+)  # fmt: skip
