@@ -192,10 +192,15 @@ def _with_specials(values: Array, generator: np.random.Generator, specials: tupl
 
 
 def _with_infinities(values: Array, generator: np.random.Generator) -> Array:
-    """One infinity in the first row, and a row of infinities below zero, as masks leave it; a single row has one."""
+    """One infinity in the first row, and rows of infinities below zero, as masks leave them: all of a row, one half of
+    it, and all but its first or last element, so that a whole tile holds nothing else. A single row has one infinity.
+    """
     result = _with_specials(values, generator, (np.inf,))
     rows = rows_of(result)
-    rows[1:2] = -np.inf
+    half, width = rows.shape[1] // 2, rows.shape[1]
+    parts = [slice(0, half), slice(half, width), slice(0, width - 1), slice(1, width)]
+    for row, part in zip(rows[1:], [slice(0, width), *generator.permutation(np.array(parts))], strict=False):
+        row[part] = -np.inf
     return rows.reshape(values.shape)
 
 

@@ -23,7 +23,7 @@ class Variation(StrEnum):
     BOUNDARY = "boundary values"
     NON_FINITE = "NaN and infinities"
     NOT_A_NUMBER = "NaNs"
-    INFINITE = "one infinity, and a row of them below zero"
+    INFINITE = "one infinity, and rows of them below zero"
     ALIKE = "rows that differ in one element each"
     """What is kept of a row for the next, or taken from another that looks the same, is seen."""
     FAR_FROM_ZERO = "mean far above the spread"

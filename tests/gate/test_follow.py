@@ -1,5 +1,7 @@
 """Cases follow the code: both sides of what a candidate decides by are tried, whatever shapes the workload names."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from kernel_gate.gate import judge
 from kernel_gate.inputs import make_inputs
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
-from kernel_gate.stages.follow import followed, one_of_each_path
+from kernel_gate.stages.follow import Paths, _proposals, followed, one_of_each_path
 from kernel_gate.variations import Variation
 from kernel_gate.workload import parse_workload
 
@@ -197,3 +199,18 @@ args = [
 ]
 launch = { grid = ["1"], block = [64] }
 """)
+
+
+def test_each_size_of_an_unrolled_tail_has_a_shape():
+    tail = "".join(f"(C == {c}) ? {c}.0f : " for c in range(3, 44, 2))
+    cases, _ = cases_for(affine("2.0f * x[i]", f"{tail.replace('C', 'n % 64')}2.0f * x[i]"))
+    rests = {case.dims["N"] * case.dims["C"] % 64 for case in cases}
+    assert {*range(3, 44, 2)} <= rests
+
+
+def test_an_extent_that_is_promised_to_be_as_large_as_another_grows_with_it():
+    w = workload().model_copy(update={"promises": ("N >= C",)})
+    planned = [{"N": 4, "C": 3}]
+    with Paths(*(build_program(affine(), w, planned, arch="sm_90"),) * 2, w) as paths:
+        proposed = list(itertools.islice(_proposals(paths, w, planned), 4000))
+    assert {"N": 39, "C": 39} in proposed and all(dims["N"] >= dims["C"] for dims in proposed)

@@ -38,6 +38,17 @@ def test_all_shapes_together(shapes, guard, need, state, status):
         assert stage.reason == "slower: 0.800× (0.790 … 0.810) at C 770, 100.0 → 125.0 µs"
 
 
+@pytest.mark.parametrize(
+    ("after", "state"),
+    [(2.3, FAST), (2.6, SLOW), (100.2, SLOW)],
+    ids=["hardly", "by more", "no launch alone"],
+)
+def test_what_a_launch_loses_that_does_next_to_nothing_counts_for_nothing(after: float, state: SpeedState):
+    before = 2.2 if after < 5 else 100.0
+    small = shape(SLOW, before / after, 1).model_copy(update={"baseline_us": before, "candidate_us": after})
+    assert combine([shape(FAST, 1.3), small]).state is state
+
+
 def test_faster_than_the_memory_is_implausible():
     speedup = combine([shape(AMBIGUOUS, 50.0)])
     stage = judge_speed(speedup, GateOptions(), [{"state": FAST, "reason": "", "implausible": True}])

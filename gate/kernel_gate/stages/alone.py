@@ -62,9 +62,9 @@ def _alone(stage: Stage, candidate: Program, excused: Set[Reason]) -> Stage:
     if stage.name == "profile" and stage.status is StageStatus.FAIL:
         reason = f"{stage.reason}; without {others}"
     elif stage.name == "check" and stage.status is StageStatus.PASS:
-        reason = f"{others} beside {candidate.entry} was not run; {stage.reason}"
+        reason = f"{others}, launched beside {candidate.entry}, was not run; {stage.reason}"
     elif stage.name == "check" and stage.code in excused:
-        reason = f"{others} beside {candidate.entry} was not run; without it {stage.reason}"
+        reason = f"{others}, launched beside {candidate.entry}, was not run; without it {stage.reason}"
     else:
         return stage
     update = {"status": StageStatus.UNAVAILABLE, "code": Reason.WORK_BESIDE, "reason": reason}

@@ -19,6 +19,7 @@ from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, has_few_digits
+from kernel_gate.expressions import names
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.processes.closing import Closing
@@ -35,6 +36,8 @@ Signature = tuple[tuple[tuple[int, int], Sides], ...]
 _MOST_ELEMENTS = 1 << 19
 _MOST_ASKED = 1000
 _MOST_SHAPES = 6
+_MOST_SIDES = 70
+_FEW_ELEMENTS = 1 << 14
 _MOST_PATHS = 4
 _MOST_CONSTANTS = 8
 _MOST_OF_ROWS = 4
@@ -225,6 +228,8 @@ def followed(
         planned = [c.dims for c in cases if c.memory == ALLOCATED]
         asked = [*named, *planned]
         shapes = _shapes(paths.of, paths, workload, asked)
+        further = [d for d in shapes[_MOST_SHAPES:] if elements(workload, d) <= _FEW_ELEMENTS]
+        del shapes[_MOST_SHAPES:]
         usual = typical_shape(named)
         beyond = (
             ragged
@@ -232,9 +237,10 @@ def followed(
             for ragged in ragged_beyond(workload, dims, usual, seed + n)
         )
         shapes += [dims for dims in beyond if elements(workload, dims) <= _MOST_ELEMENTS]
-        shapes += _shapes(paths.relations, paths, workload, [*asked, *shapes])
+        shapes += _shapes(paths.relations, paths, workload, [*asked, *shapes])[:_MOST_SHAPES]
         grids = Grids(baseline, candidate, workload)
-        shapes += _shapes(grids.of, paths, workload, [*asked, *shapes]) if grids.growing else []
+        if grids.growing:
+            shapes += _shapes(grids.of, paths, workload, [*asked, *shapes])[:_MOST_SHAPES]
         taken = _one_of_each(paths, workload, [*planned, *shapes])
         around = tuple(dict.fromkeys((*paths.constants(), *float_scalars(workload, named[0]))))
         scales = list(
@@ -275,7 +281,8 @@ def followed(
     extra += float_index_cases(baseline, candidate, workload, usual, seed + 4800)
     extra += of_scalars
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
-    return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]
+    last = [Case(dims, seed + 6000 + i, origin="hidden") for i, dims in enumerate(further)]
+    return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others), *last]
 
 
 def one_of_each_path(
@@ -300,7 +307,10 @@ def _one_of_each(paths: Paths, workload: Workload, shapes: Iterable[Dims]) -> li
 def _shapes(
     sides_of: Callable[[Dims], Signature | None], paths: Paths, workload: Workload, planned: Sequence[Dims]
 ) -> list[dict[str, int]]:
-    """Shapes that take sides which no planned one takes, the smallest for each."""
+    """Shapes that take sides which no planned one takes, the smallest for each; those of most elements come first.
+
+    Beyond `_MOST_SHAPES` come the others of code that decides by each size on its own, as an unrolled tail does.
+    """
     seen: set[Side] = set()
     every: set[Side] = set()
     for dims in planned:
@@ -323,10 +333,11 @@ def _shapes(
     chosen: list[dict[str, int]] = []
     for _, dims in sorted(by_side.items(), key=lambda item: -elements(workload, item[1])):
         fresh = _taken(sides_of(dims)) - seen
-        if fresh and len(chosen) < _MOST_SHAPES:
+        if fresh and len(chosen) < _MOST_SIDES:
             chosen.append(dims)
             seen |= fresh
-    return sorted(chosen, key=lambda d: elements(workload, d))
+    first = sorted(chosen[:_MOST_SHAPES], key=lambda d: elements(workload, d))
+    return [*first, *chosen[_MOST_SHAPES:]]
 
 
 def _is_single(dims: Dims) -> bool:
@@ -354,9 +365,16 @@ def _proposals(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> Ite
     callers = {e + d for shape in workload.profile_dims for e in shape.values() for d in (-1, 0, 1)}
     as_blocks = {n * width + 1 for n in paths.numbers() if n >= _FEW for width in _WIDTHS}
     wanted = sorted({*range(1, _FEW), *near, *powers, *callers, *as_blocks} - {0})
+    together = [names(promise) & workload.dims.keys() for promise in workload.promises]
+    tied = {
+        name: set().union(*(some for some in together if name in some)) - {name} for name in workload.dims
+    }
     for extent in wanted:
         for name, others in itertools.product(workload.dims, (base, dict.fromkeys(base, 1))):
             dims = {**others, name: extent}
+            if not is_valid(workload, dims):
+                # `stride >= len`: what is promised beside the extent grows with it.
+                dims |= {other: max(dims[other], extent) for other in tied.get(name, ())}
             if is_valid(workload, dims) and elements(workload, dims) <= _MOST_ELEMENTS:
                 yield dims
     few = sorted({*near, *_PAIRED} - {0})

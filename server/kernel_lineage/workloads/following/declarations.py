@@ -50,6 +50,9 @@ _BYTE = 3
 _OPTIONAL = re.compile(r"(?:\w+::)*optional<(.*)>")
 
 
+_ORDERS = frozenset({"<", "<=", ">", ">="})
+
+
 class Declarations(Calls):
     """Follows declarations."""
 
@@ -127,10 +130,24 @@ class Declarations(Calls):
             threads = self.sizes.usual_threads.get(name, USUAL_THREADS)
             self.sizes.say(f"{name} of {self.function} is taken to be {threads}: nothing tells it")
             return plain(threads)
-        if (usual := usual_number(name)) is not None:
+        if (usual := usual_number(name)) is not None and not self._is_compared(name):
             self.sizes.say(f"{name} of {self.function} is taken to be {usual}: nothing tells it")
             return plain(usual)
         return self.sizes.free(name)
+
+    def _is_compared(self, name: str) -> bool:
+        """Whether the function that is entered holds a number against another one by name: `if (stride < len)`."""
+        sides = (
+            [node.child_by_field_name(side) for side in ("left", "right")]
+            for function in self.unit.functions.get(self.function, ())
+            for node in inside(function.body)
+            if node.type == "binary_expression" and text_of(node.child_by_field_name("operator")) in _ORDERS
+        )
+        return any(
+            name in map(text_of, pair)
+            and all(side is not None and side.type == "identifier" for side in pair)
+            for pair in sides
+        )
 
     def unset(self, kind: str, stars: int, name: str) -> Value:
         if stars:
