@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,7 +11,7 @@ from typing import Any
 
 from kernel_gate.build.unit import Unit
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, other_integer, plan, the_case
+from kernel_gate.cases import ALLOCATED, Case, other_integer, plan, the_case
 from kernel_gate.conclusion import conclude
 from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import Device
@@ -231,15 +231,25 @@ def _stages(
     if not run.add(built.stage) or built.baseline is None or built.candidate is None:
         return
     both = built.baseline, built.candidate
-    if options.case is None and options.hidden:
+    follows = options.case is None and options.hidden
+    planned = cases
+
+    def taken(some: Iterable[Case]) -> list[Case]:
+        """Those that the device is given: a size that the baseline does not take may cost a GPU its context."""
+        return [c for c in some if not on_gpu or other_integer(workload, c) is None]
+
+    def further() -> list[Case]:
+        """More cases, which are among `cases` from then on."""
+        if not follows:
+            return []
         with ends_within(_FOLLOWING * seconds_left()):
-            cases = followed(cases, *both, workload, options.seed)
-    if (
-        on_gpu
-    ):  # a size that the baseline does not take may cost the GPU its context: the emulated device tries them
-        cases = [c for c in cases if other_integer(workload, c) is None]
+            more = taken(followed(planned, *both, workload, options.seed))
+        cases.extend(more)
+        return more
+
+    cases = taken(c for c in planned if c.memory == ALLOCATED or not follows)
     if not run.resume("check", "sanitize") and not _right(
-        run, device, keeper, both, workload, cases, options
+        run, device, keeper, both, workload, cases, options, further
     ):
         return
     if watch is not None and watch.rejected():
@@ -278,6 +288,7 @@ def _right(
     workload: Workload,
     cases: Sequence[Case],
     options: GateOptions,
+    further: Callable[[], Sequence[Case]],
 ) -> bool:
     """Check and sanitize; whether the run goes on."""
     # Of one program beside itself nobody needs to ask which expression it computes.
@@ -305,6 +316,7 @@ def _right(
                 callers_seconds=options.callers_seconds,
                 findings_seconds=options.findings_seconds,
                 expressions=expressions,
+                further=further,
             )
     except (OracleError, WorkloadError) as error:
         code = error.code if isinstance(error, OracleError) else Reason.WORKLOAD_DATA

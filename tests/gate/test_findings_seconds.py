@@ -2,9 +2,11 @@
 
 import pytest
 
+from kernel_gate import gate
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.stages.follow import followed
 from kernel_gate.workload import parse_workload
 
 # Without the second barrier a thread may read an element while its owner writes it, and the value is the same.
@@ -55,3 +57,21 @@ def test_what_is_right_or_does_as_its_baseline_is_checked_whole(baseline, candid
     few, whole = (checked(baseline, candidate, seconds) for seconds in (0, None))
     assert few[0].outcome == whole[0].outcome
     assert few[1] == whole[1]
+
+
+def test_cases_that_follow_the_code_are_looked_for_once_the_planned_ones_agree(monkeypatch):
+    asked = []
+
+    def watched(cases, *rest):
+        asked.append(more := followed(cases, *rest))
+        return more
+
+    monkeypatch.setattr(gate, "followed", watched)
+    wrong = RIGHT.replace("y[t] = other", "y[t] = 2.0f * other")
+    assert checked(RIGHT, wrong, None)[0].code == "wrong-value"
+    assert checked(RIGHT, RACY, 0)[0].code == "race"
+    assert not asked
+    verdict, compared = checked(RIGHT, RIGHT, None)
+    assert verdict.stage("check").status == "pass"
+    assert len(asked) == 1
+    assert compared > len(asked[0]) > 0

@@ -33,7 +33,7 @@ ODD = {"C = [32, 70]": "C = [33, 71]"}
 def cases_for(candidate, w=workload()):  # noqa: B008
     planned = plan(w, 7)
     built = [build_program(p, w, [c.dims for c in planned], arch="sm_90") for p in (affine(), candidate)]
-    return followed(planned, *built, w, 7), built
+    return [*planned, *followed(planned, *built, w, 7)], built
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_whole_numbers_of_any_size_and_sign_are_drawn():
     planned = plan(WHOLES, 7)
     programs = (Program("cuda", t, "thirds") for t in (KERNEL_OF_WHOLES.replace("TEST", "false"), text))
     built = [build_program(p, WHOLES, [c.dims for c in planned], arch="sm_90") for p in programs]
-    drawn = [make_inputs(WHOLES, c)["x"] for c in followed(planned, *built, WHOLES, 7)]
+    drawn = [make_inputs(WHOLES, c)["x"] for c in [*planned, *followed(planned, *built, WHOLES, 7)]]
     assert any((x == 1234567).any() for x in drawn) and any((x == -89999).any() for x in drawn)
 
 

@@ -79,21 +79,24 @@ def check(
     callers_seconds: float = 0.0,
     findings_seconds: float | None = None,
     expressions: Expressions | None = None,
+    further: Callable[[], Sequence[Case]] = tuple,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
 
-    `whole` is False when the cases are not all that there are: then they can fail, but not pass.
+    `further` looks for more of them, which takes seconds: it is asked when all of `cases` have been run. `whole` is
+    False when the cases are not all that there are: then they can fail, but not pass.
     """
     run = CheckState(device, baseline, candidate, workload, oracle, expressions=expressions)
     try:
         started = time.monotonic()
-        unreached_or_end = _run_cases(run, cases, seconds, findings_seconds, progress)
-        if whole and not isinstance(unreached_or_end, CheckResult):
+        unreached_or_end = _run_cases(run, cases, seconds, findings_seconds, progress, further=further)
+        goes_on = whole and not _is_decided(run, findings_seconds)
+        if goes_on and not isinstance(unreached_or_end, CheckResult):
             left = min(_REPEATING_SECONDS, seconds - (time.monotonic() - started))
             unreached_or_end = _repeat_loops(run, seed, left, progress) or unreached_or_end
-        if whole and not isinstance(unreached_or_end, CheckResult):
+        if goes_on and not isinstance(unreached_or_end, CheckResult):
             unreached_or_end = _another_expression(run, progress) or unreached_or_end
-        if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
+        if goes_on and run.compared and not isinstance(unreached_or_end, CheckResult):
             left = seconds - (time.monotonic() - started)
             try:
                 run.callers = check_callers(run, seed, callers_seconds, left)
@@ -117,16 +120,25 @@ def _run_cases(
     findings_seconds: float | None,
     progress: Callable[[str, float], None],
     family: str = "",
+    further: Callable[[], Sequence[Case]] = tuple,
 ) -> list[Case] | CheckResult:
-    """The cases that were not reached, or how one ended the check; what they execute counts for a `family`, by default
-    the one that they are of.
+    """The cases that were not reached, `further` ones among them, or how one ended the check; what they execute counts
+    for a `family`, by default the one that they are of.
     """
     started = time.monotonic()
     unreached: list[Case] = []
     last = (0.0, 1)
     waiting = deque(cases)
-    number = -1
-    while waiting:
+    number, total, asked = -1, len(cases), False
+    while waiting or not asked:
+        if not waiting:
+            asked = True
+            since = time.monotonic()
+            if since - started < seconds and not _is_decided(run, findings_seconds):
+                waiting.extend(further())
+                total += len(waiting)
+                started += time.monotonic() - since  # to look for a case is not to check one
+            continue
         case, number = waiting.popleft(), number + 1
         size = elements(run.workload, case.dims)
         spent = time.monotonic() - started
@@ -138,7 +150,7 @@ def _run_cases(
         if spent + expected > left:
             unreached.append(case)
             continue
-        progress(f"case {number + 1} of {len(cases)}: {case}", number / len(cases))
+        progress(f"case {number + 1} of {total}: {case}", number / total)
         before = time.monotonic()
         if isinstance(run.device, EmulatedDevice):
             run.device.family = family or family_of(case)
@@ -159,6 +171,13 @@ def _run_cases(
                 return _stopped(run, stop, case)
         last = (time.monotonic() - before, max(1, size))
     return unreached
+
+
+def _is_decided(run: CheckState, findings_seconds: float | None) -> bool:
+    """Whether a detector has seen what the baseline does not do, and the time for more of it is spent."""
+    if run.guilty_at is None or findings_seconds is None:
+        return False
+    return time.monotonic() >= run.guilty_at + findings_seconds
 
 
 def _repeat_loops(

@@ -220,10 +220,12 @@ class Grids:
 def followed(
     cases: Sequence[Case], baseline: Built, candidate: Built, workload: Workload, seed: int
 ) -> list[Case]:
-    """The cases with those that follow the code of both programs: shapes first, then values, then memory."""
+    """Cases beside the planned ones, which follow the code of both programs: shapes, then values, then memory, with
+    what is planned of it.
+    """
     named = named_shapes(workload)
     if not named:
-        return list(cases)
+        return [c for c in cases if c.memory != ALLOCATED]
     with Paths(baseline, candidate, workload) as paths:
         planned = [c.dims for c in cases if c.memory == ALLOCATED]
         asked = [*named, *planned]
@@ -282,7 +284,7 @@ def followed(
     extra += of_scalars
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
     last = [Case(dims, seed + 6000 + i, origin="hidden") for i, dims in enumerate(further)]
-    return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others), *last]
+    return [*extra, *memory_cases(workload, baseline.program, seed, others), *last]
 
 
 def one_of_each_path(
