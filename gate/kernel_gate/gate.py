@@ -326,8 +326,10 @@ def _right(
         reason = f"this machine's memory does not hold the buffers of a shape: {error}; use smaller dims"
         run.add(Stage(name="check", status=StageStatus.UNAVAILABLE, code=Reason.OUT_OF_MEMORY, reason=reason))
         return False
-    explained = replace(checked, stage=with_cause(device, *both, workload, checked, spares))
-    stage = pinpoint(device, *both, workload, explained, spares)
+    stage = checked.stage
+    if options.explain:
+        explained = replace(checked, stage=with_cause(device, *both, workload, checked, spares))
+        stage = pinpoint(device, *both, workload, explained, spares)
     # An access that breaks a rule of the device ends every launch before an invariant could say more.
     watches = "fault" not in stage.details
     if watches and (

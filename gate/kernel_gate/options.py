@@ -41,6 +41,8 @@ class GateOptions(BaseModel, frozen=True, extra="forbid"):
     findings_seconds: float | None = Field(default=None, ge=0)
     """For the cases of hidden shapes and other values, once a detector has seen what the baseline does not do: enough
     for who wants to know whether it is wrong. None: half of `check_seconds`."""
+    explain: bool = True
+    """Say which line a failure is from, and what caused it: that takes longer than to see it."""
     launch_seconds: float = Field(default=10.0, gt=0)
     """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""
     profile_seconds: float = Field(default=4.0, gt=0)

@@ -75,3 +75,21 @@ def test_cases_that_follow_the_code_are_looked_for_once_the_planned_ones_agree(m
     assert verdict.stage("check").status == "pass"
     assert len(asked) == 1
     assert compared > len(asked[0]) > 0
+
+
+def test_a_failure_is_explained_unless_that_is_not_asked_for():
+    wrong = RIGHT.replace("y[t] = other", "y[t] = 2.0f * other")
+    programs = [Program("cuda", text, "turn", name="turn.cu") for text in (RIGHT, wrong)]
+    said = {
+        explain: judge(
+            *programs,
+            parse_workload(WORKLOAD),
+            device="emulated",
+            options=GateOptions(seed=3, explain=explain),
+        )
+        for explain in (True, False)
+    }
+    assert said[True].code == said[False].code == "wrong-value"
+    assert "written on line 9" in said[True].reason
+    assert said[True].reason.startswith(said[False].reason)
+    assert "written on line" not in said[False].reason

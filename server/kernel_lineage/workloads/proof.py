@@ -140,8 +140,10 @@ def prove(
     Raises `ProgramError` when no program can be made of the kernel, `DeviceError` when the device that was asked for
     is missing.
     """
-    # A survivor is told by its check: what it costs does not matter.
-    options = GateOptions(check_seconds=seconds, profile_seconds=0.05, need="not_slower")
+    # Asked is whether a mutant is wrong, and neither why nor what it costs.
+    options = GateOptions(
+        check_seconds=seconds, profile_seconds=0.05, need="not_slower", findings_seconds=0, explain=False
+    )
     baseline = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
 
     kernels = kernel.kernels if isinstance(kernel, Launcher) else (kernel,)
