@@ -80,6 +80,11 @@ class Case:
         return f"{self.variation} {numbers}" if self.around else str(self.variation)
 
     @property
+    def setting(self) -> tuple[object, ...]:
+        """What tells it from others beside the values of its inputs."""
+        return (*self.dims.items(), self.scalars, self.memory)
+
+    @property
     def required(self) -> bool:
         """Whether the baseline must pass it too; otherwise a case that it does not pass says nothing and is dropped."""
         plain = self.variation is Variation.DECLARED and not self.scalars

@@ -170,6 +170,7 @@ def judge(
         if opened.kind == "cuda":
             keeper.make_ready(tools)
             watch = stack.enter_context(Watch(keeper.watcher, baseline, candidate, workload, options))
+        keeper.runs.begin((baseline, workload))
         about = environment(opened.describe(), options)
         run.begin()
         try:
@@ -317,6 +318,7 @@ def _right(
                 findings_seconds=options.findings_seconds,
                 expressions=expressions,
                 further=further,
+                theirs=keeper.runs,
             )
     except (OracleError, WorkloadError) as error:
         code = error.code if isinstance(error, OracleError) else Reason.WORKLOAD_DATA

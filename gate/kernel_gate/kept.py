@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from kernel_gate.devices.opening import OpenDevices
+from kernel_gate.kept_runs import KeptRuns
 from kernel_gate.oracle import KeptOracle
 from kernel_gate.processes.closing import Closing
 from kernel_gate.sanitizer.tool import TOOLS, SpareTools
@@ -10,12 +11,13 @@ from kernel_gate.worker import Worker
 
 
 class Kept(Closing):
-    """An open GPU, sanitizer tools and an oracle that wait for work. A context manager."""
+    """An open GPU, sanitizer tools and an oracle that wait for work, and runs of a baseline. A context manager."""
 
     def __init__(self, *, more_follow: bool = False) -> None:
         self.devices = OpenDevices()
         self.spares = SpareTools()
         self.oracles = KeptOracle()
+        self.runs = KeptRuns()
         self.watcher = Worker()
         """Judges on the emulated device, beside a GPU's work."""
         self.more_follow = more_follow

@@ -80,7 +80,7 @@ def test_cases_that_follow_the_code_are_looked_for_once_the_planned_ones_agree(m
 def test_a_failure_is_explained_unless_that_is_not_asked_for():
     wrong = RIGHT.replace("y[t] = other", "y[t] = 2.0f * other")
     programs = [Program("cuda", text, "turn", name="turn.cu") for text in (RIGHT, wrong)]
-    said = {
+    verdicts = {
         explain: judge(
             *programs,
             parse_workload(WORKLOAD),
@@ -89,7 +89,7 @@ def test_a_failure_is_explained_unless_that_is_not_asked_for():
         )
         for explain in (True, False)
     }
-    assert said[True].code == said[False].code == "wrong-value"
-    assert "written on line 9" in said[True].reason
-    assert said[True].reason.startswith(said[False].reason)
-    assert "written on line" not in said[False].reason
+    assert verdicts[True].code == verdicts[False].code == "wrong-value"
+    assert "written on line 9" in verdicts[True].reason
+    assert verdicts[True].reason.startswith(verdicts[False].reason)
+    assert "written on line" not in verdicts[False].reason

@@ -16,6 +16,7 @@ from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
+from kernel_gate.kept_runs import KeptRuns
 from kernel_gate.memory_cases import each_alone
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
@@ -80,13 +81,17 @@ def check(
     findings_seconds: float | None = None,
     expressions: Expressions | None = None,
     further: Callable[[], Sequence[Case]] = tuple,
+    theirs: KeptRuns | None = None,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
 
     `further` looks for more of them, which takes seconds: it is asked when all of `cases` have been run. `whole` is
-    False when the cases are not all that there are: then they can fail, but not pass.
+    False when the cases are not all that there are: then they can fail, but not pass. `theirs` is what the baseline is
+    known to do.
     """
-    run = CheckState(device, baseline, candidate, workload, oracle, expressions=expressions)
+    run = CheckState(
+        device, baseline, candidate, workload, oracle, expressions=expressions, theirs=theirs or KeptRuns()
+    )
     try:
         started = time.monotonic()
         unreached_or_end = _run_cases(run, cases, seconds, findings_seconds, progress, further=further)

@@ -17,7 +17,16 @@ from kernel_gate.execution import SANITIZER_KINDS, Run
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.reasons import FAULT_REASONS, Reason
-from kernel_gate.stages.check_state import CheckState, Dropped, Stop, Who, execution_of, launch, rehearsal_of
+from kernel_gate.stages.check_state import (
+    CheckState,
+    Dropped,
+    Stop,
+    Who,
+    execution_of,
+    launch,
+    launch_baseline,
+    rehearsal_of,
+)
 from kernel_gate.stages.judge_outputs import agrees, compare_outputs
 from kernel_gate.stages.reference import Reference, run_baseline
 
@@ -63,6 +72,8 @@ def check_memory(run: CheckState, case: Case) -> None:
 def _rehearse(run: CheckState, who: Who, case: Case, inputs: Mapping[str, Array]) -> Run:
     try:
         with rehearsal_of(run, who, case) as execution:
+            if who == "baseline":
+                return launch_baseline(run, case, execution, inputs, 0)
             return launch(run, execution, inputs, 0)
     except (LaunchError, DeviceError) as error:
         raise Dropped(error.code, str(error)) from error

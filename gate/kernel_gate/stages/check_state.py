@@ -14,6 +14,7 @@ from kernel_gate.devices.base import Device, DeviceError, Fault
 from kernel_gate.devices.opening import open_emulated
 from kernel_gate.dtypes import Array
 from kernel_gate.execution import SANITIZER_KINDS, Execution, Run
+from kernel_gate.kept_runs import KeptRuns
 from kernel_gate.launching import LaunchError
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
@@ -94,6 +95,8 @@ class CheckState:
     passed: list[Case] = field(default_factory=list)
     """Cases in which every element agreed, with buffers as an allocator places them."""
     launches: int = 0
+    theirs: KeptRuns = field(default_factory=KeptRuns)
+    """What the baseline did, also beside other candidates."""
     depths: Depths = field(init=False)
     arithmetic: float | None = field(init=False)
     """Unit roundoff of the baseline's coarsest arithmetic, where it is coarser than float32's."""
@@ -151,6 +154,22 @@ def launch(
     run.launches += 1
     run.device.reorder(order)
     return execution.run(inputs, pattern)
+
+
+def launch_baseline(
+    run: CheckState,
+    case: Case,
+    execution: Execution,
+    inputs: Mapping[str, Array],
+    pattern: int,
+    order: int | None = None,
+    *,
+    done: Run | None = None,
+) -> Run:
+    """The same of the baseline, which need not run again where it has before; `done` is what it just did."""
+    run.launches += 1
+    run.device.reorder(order)
+    return run.theirs.run(run.device, case.setting, execution, inputs, pattern, done=done)
 
 
 def promise_hint(case: Case) -> str:

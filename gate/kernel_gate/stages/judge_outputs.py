@@ -30,7 +30,7 @@ from kernel_gate.stages.check_state import (
     argument_of,
     execution_of,
     hard_fault,
-    launch,
+    launch_baseline,
     promise_hint,
     say,
     unusable_baseline,
@@ -258,7 +258,9 @@ def unless_order_decides(run: CheckState, case: Case, reference: Reference, stop
     if stop.at_fault != "candidate" or stop.code not in _DIFFERS or run.oracle is not None:
         return stop
     with execution_of(run, "baseline", case) as execution:
-        others = [launch(run, execution, reference.inputs, *other) for other in REPETITIONS[1:]]
+        others = [
+            launch_baseline(run, case, execution, reference.inputs, *other) for other in REPETITIONS[1:]
+        ]
     for other in filter(lambda done: hard_fault(done) is None, others):
         try:
             compare_outputs(run, case, other, reference)
@@ -276,7 +278,7 @@ def may_vary(run: CheckState) -> bool:
 def _baseline_varies(run: CheckState, case: Case, reference: Reference) -> bool:
     with execution_of(run, "baseline", case) as execution:
         first, *others = [
-            launch(run, execution, reference.inputs, pattern, order) for pattern, order in REPETITIONS
+            launch_baseline(run, case, execution, reference.inputs, *other) for other in REPETITIONS
         ]
     return any(first_difference(first, other) is not None for other in others)
 

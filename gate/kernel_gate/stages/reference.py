@@ -25,6 +25,7 @@ from kernel_gate.stages.check_state import (
     execution_of,
     hard_fault,
     launch,
+    launch_baseline,
     rehearsal_of,
     say,
     stop_for_the_environment,
@@ -80,11 +81,12 @@ def run_baseline(
         stop_for_the_environment(error, case)
         raise unusable(error.code, str(error)) from error
     with execution:
-        done = done or launch(run, execution, inputs, 0)
+        done = launch_baseline(run, case, execution, inputs, 0, done=done)
         doubtful = any(
             DTYPES[argument_of(run.workload, n).dtype].poisoned(o, 0).any() for n, o in done.outputs.items()
         )
-        other = launch(run, execution, inputs, 1) if doubtful and hard_fault(done) is None else None
+        again = doubtful and hard_fault(done) is None
+        other = launch_baseline(run, case, execution, inputs, 1) if again else None
     fault = hard_fault(done)
     if fault is not None and fault.kind == "unsupported":
         raise Stop(
@@ -174,8 +176,9 @@ def condition_of(run: CheckState, case: Case, reference: Reference) -> Mapping[s
         for draw in range(_DRAWS if few else 1):
             with execution_of(run, "baseline", case) as execution:
                 near, far = (
-                    launch(
+                    launch_baseline(
                         run,
+                        case,
                         execution,
                         perturbed(run.workload, case, reference.inputs, draw, units),
                         0,

@@ -19,7 +19,15 @@ from kernel_gate.dtypes import Array
 from kernel_gate.emulated.schedule import Mode, Schedule
 from kernel_gate.execution import Execution, Run
 from kernel_gate.reasons import FAULT_REASONS, Reason
-from kernel_gate.stages.check_state import CheckState, Stop, execution_of, hard_fault, launch, say
+from kernel_gate.stages.check_state import (
+    CheckState,
+    Stop,
+    execution_of,
+    hard_fault,
+    launch,
+    launch_baseline,
+    say,
+)
 from kernel_gate.stages.judge_outputs import compare_outputs, first_difference, may_vary, unrepeatable
 from kernel_gate.stages.reference import Reference
 
@@ -123,10 +131,10 @@ def _baseline_changes(run: CheckState, case: Case, reference: Reference) -> bool
     set_now = run.device.checks
     with execution_of(run, "baseline", case) as execution:
         run.device.checks = replace(set_now, schedule=None)
-        usual = launch(run, execution, reference.inputs, 0)
+        usual = launch_baseline(run, case, execution, reference.inputs, 0)
         run.device.checks = set_now
         execution.overwrite_variables(case.seed)
-        changed = launch(run, execution, reference.inputs, 0)
+        changed = launch_baseline(run, case, execution, reference.inputs, 0)
     if hard_fault(changed) is not None:
         return True
     return first_difference(usual, changed) is not None

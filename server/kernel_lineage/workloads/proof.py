@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Literal
 
 from kernel_gate.deadline import Threads, seconds_left
-from kernel_gate.options import GateOptions
+from kernel_gate.options import GateOptions, drawn_seed
 from kernel_gate.program import LaunchStep, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -140,9 +140,15 @@ def prove(
     Raises `ProgramError` when no program can be made of the kernel, `DeviceError` when the device that was asked for
     is missing.
     """
-    # Asked is whether a mutant is wrong, and neither why nor what it costs.
+    # Asked is whether a mutant is wrong, and neither why nor what it costs. With one seed for all of them the kernel's
+    # own runs serve for each.
     options = GateOptions(
-        check_seconds=seconds, profile_seconds=0.05, need="not_slower", findings_seconds=0, explain=False
+        seed=drawn_seed(),
+        check_seconds=seconds,
+        profile_seconds=0.05,
+        need="not_slower",
+        findings_seconds=0,
+        explain=False,
     )
     baseline = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
 
