@@ -244,7 +244,8 @@ def _stages(
         if not follows:
             return []
         with ends_within(_FOLLOWING * seconds_left()):
-            more = taken(followed(planned, *both, workload, options.seed))
+            theirs = keeper.runs.decisions(both[0], workload)
+            more = taken(followed(planned, *both, workload, options.seed, theirs))
         cases.extend(more)
         return more
 

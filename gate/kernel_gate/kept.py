@@ -24,6 +24,7 @@ class Kept(Closing):
         """Whether another run is to be expected after this one."""
 
     def close(self) -> None:
+        self.runs.close()
         self.watcher.close()
         self.oracles.close()
         self.spares.close()

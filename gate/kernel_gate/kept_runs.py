@@ -10,28 +10,46 @@ import hashlib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
+from kernel_gate.built import Built
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.dtypes import Array
 from kernel_gate.execution import Execution, Run
+from kernel_gate.processes.closing import Closing
+from kernel_gate.stages.decisions import Decisions
+from kernel_gate.workload import Workload
 
 _MOST_BYTES = 1 << 26
 """What the outputs of all runs that are kept may take."""
 
 
 @dataclass(slots=True)
-class KeptRuns:
-    """The runs of one program with one workload. Not for several threads at once."""
+class KeptRuns(Closing):
+    """The runs of one program with one workload, and what it decides by. Not for several threads at once."""
 
     _whose: object = None
     _runs: dict[Hashable, Run] = field(default_factory=dict)
     _nbytes: int = 0
+    _decisions: Decisions | None = None
 
     def begin(self, whose: object) -> None:
         """Runs of another program, or with another workload, are forgotten."""
         if whose != self._whose:
+            self.close()
             self._whose = whose
-            self._forget()
+
+    def close(self) -> None:
+        """Forget all runs, and what the program decides by."""
+        self._forget()
+        if self._decisions is not None:
+            self._decisions.close()
+        self._decisions, self._whose = None, None
+
+    def decisions(self, built: Built, workload: Workload) -> Decisions:
+        """What the program decides by; what is asked of it stays."""
+        if self._decisions is None:
+            self._decisions = Decisions(built, workload)
+        return self._decisions
 
     def run(
         self,

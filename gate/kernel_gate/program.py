@@ -10,7 +10,7 @@ the device functions, types and macros that it reaches) or names a whole file th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 WARP = 32
@@ -174,3 +174,7 @@ class Program:
     are where it is checked and where it is timed."""
     calls: int = 1
     """Calls of its host function that the steps are: where a later one finds other contents than the first, two."""
+
+    def is_same_as(self, other: Program) -> bool:
+        """Whether both are one program, whatever messages call them."""
+        return replace(self, name=other.name) == other

@@ -11,20 +11,19 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from kernel_gate.built import Built, LoadedProgram
+from kernel_gate.built import Built
 from kernel_gate.cases import ALLOCATED, Case, float_scalars
 from kernel_gate.deadline import seconds_left
-from kernel_gate.devices.base import Buffer, DeviceError
-from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
-from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, has_few_digits
+from kernel_gate.emulated.guards import Constants, Sides, has_few_digits
 from kernel_gate.expressions import names
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.processes.closing import Closing
 from kernel_gate.shapes import elements, is_valid, named_shapes, ragged_beyond, typical_shape
 from kernel_gate.stages.critical import critical_cases
+from kernel_gate.stages.decisions import Decisions
 from kernel_gate.stages.float_indices import float_index_cases
 from kernel_gate.stages.scalar_sides import Scalars, Side, scalar_cases
 from kernel_gate.variations import Variation, may_shrink
@@ -63,29 +62,24 @@ class Paths(Closing):
     baseline: Built
     candidate: Built
     workload: Workload
-    _device: EmulatedDevice = field(init=False)
-    _loaded: list[LoadedProgram] = field(init=False)
+    theirs: Decisions | None = None
+    """The baseline's, where it was asked before; they stay open."""
+    _before: Decisions = field(init=False)
+    _after: Decisions = field(init=False)
     _decided: dict[tuple[tuple[int, ...], Scalars], tuple[Signature, Signature] | None] = field(
         default_factory=dict
     )
     """Sides of guards, and relations."""
-    _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
-    """The baseline's and the candidate's."""
-    _read: set[int] = field(default_factory=set)
-    """Kernels whose constants are among these."""
-    _buffers: list[Mapping[str, Buffer] | None] = field(default_factory=lambda: [None, None])
-    """Each program's, made for the first shape that was asked."""
     _owners: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        self._device = EmulatedDevice("sm_90")
-        # Asking is cheap as long as nothing has to be built for it.
-        built = (replace(one, build=None) for one in (self.baseline, self.candidate))
-        self._loaded = [LoadedProgram(self._device, one, self.workload) for one in built]
+        theirs = self.theirs or self._owners.enter_context(Decisions(self.baseline, self.workload))
+        self._before = self._after = theirs
+        if not self.candidate.program.is_same_as(self.baseline.program):
+            self._after = self._owners.enter_context(Decisions(self.candidate, self.workload))
 
     def close(self) -> None:
         self._owners.close()
-        self._device.close()
 
     def of(self, dims: Dims, scalars: Scalars = ()) -> Signature | None:
         """The sides that both programs take on a shape; None for one that they cannot be asked on."""
@@ -100,31 +94,21 @@ class Paths(Closing):
     def _decided_on(self, dims: Dims, scalars: Scalars = ()) -> tuple[Signature, Signature] | None:
         key = tuple(dims.values()), scalars
         if key not in self._decided:
-            workload = Case(dims, 0, scalars=scalars).applied(self.workload)
-            try:
-                launches = [
-                    d for program in range(len(self._loaded)) for d in self._launches(program, dims, workload)
-                ]
+            before, after = (one.on(dims, scalars) for one in (self._before, self._after))
+            if before is None or after is None:
+                self._decided[key] = None
+            else:
+                launches = before if self._before is self._after else (*before, *after)
                 self._decided[key] = (
                     _signature((kernel, decided.guards) for kernel, decided in launches),
                     _signature((kernel, decided.relations) for kernel, decided in launches),
                 )
-            except (LaunchError, DeviceError, MemoryError):
-                self._decided[key] = None
         return self._decided[key]
 
-    def _launches(self, program: int, dims: Dims, workload: Workload) -> Iterator[tuple[int, Decided]]:
-        loaded, into = replace(self._loaded[program], workload=workload), self._constants[program]
-        if self._buffers[program] is None:
-            self._buffers[program] = self._owners.enter_context(loaded.execution(dims)).buffers
-        # What is asked depends on arguments alone: buffers of another size do for all shapes.
-        with loaded.execution(dims, self._buffers[program]) as execution:
-            for kernel, call in execution.calls():
-                assert isinstance(kernel, EmulatedKernel)
-                yield id(kernel), kernel.decided(*call)
-                if id(kernel) not in self._read:
-                    self._read.add(id(kernel))
-                    into.include(constants(kernel.kernel))
+    @property
+    def _constants(self) -> tuple[Constants, Constants]:
+        """The baseline's and the candidate's."""
+        return self._before.constants, self._after.constants
 
     def numbers(self) -> list[int]:
         """Whole numbers that the code of the programs compares with; after the first shape was asked."""
@@ -218,15 +202,20 @@ class Grids:
 
 
 def followed(
-    cases: Sequence[Case], baseline: Built, candidate: Built, workload: Workload, seed: int
+    cases: Sequence[Case],
+    baseline: Built,
+    candidate: Built,
+    workload: Workload,
+    seed: int,
+    theirs: Decisions | None = None,
 ) -> list[Case]:
     """Cases beside the planned ones, which follow the code of both programs: shapes, then values, then memory, with
-    what is planned of it.
+    what is planned of it. `theirs` is what the baseline decides by, where it was asked before.
     """
     named = named_shapes(workload)
     if not named:
         return [c for c in cases if c.memory != ALLOCATED]
-    with Paths(baseline, candidate, workload) as paths:
+    with Paths(baseline, candidate, workload, theirs) as paths:
         planned = [c.dims for c in cases if c.memory == ALLOCATED]
         asked = [*named, *planned]
         shapes = _shapes(paths.of, paths, workload, asked)
