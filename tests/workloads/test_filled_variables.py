@@ -54,6 +54,7 @@ def filling(draft: Draft) -> list[DraftArgument]:
         ("__constant__ float weights[TAPS];", "weights[t]", "float32", ("3",)),
         ("__device__ __constant__ float weights[2][TAPS];", "weights[1][t]", "float32", ("2", "3")),
         ("static __constant__ double weights[RADIUS + 2];", "weights[t]", "float64", ("3",)),
+        ("__constant__ float weights[(2 * RADIUS + 1) * (RADIUS + 0)];", "weights[t]", "float32", ("3",)),
         ("__constant__ float bias, weights[3];", "(bias + weights[t])", "float32", ("3",)),
         ("__constant__ float4 weights;", "weights.x", "float32", ("4",)),
         ("__device__ float weights[TAPS];", "weights[t]", "float32", ("3",)),

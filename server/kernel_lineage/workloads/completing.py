@@ -68,7 +68,7 @@ class InTurn:
         if self._others is None:
             # What was read, or recorded first, does not run: what else was recorded is tried, and what passes is right.
             self._others = self._recorded(self.kernel)
-        return next((other for other in self._others if other not in self._tried), None)
+        return next(filter(self._is_new, self._others), None)
 
     def after_reading(self, draft: Draft, reason: str) -> Draft | None:
         """The same as far as the code around the kernel tells it; no size is taken that its callers alone have."""
@@ -82,6 +82,10 @@ class InTurn:
         if _OUT_OF_BOUNDS in reason and not isinstance(self.kernel, Launcher):
             return with_pitches(draft, self.kernel, self.path, self.state.root)
         return self._with_less_shared(draft) if self._asks_for_too_much(reason) else None
+
+    def _is_new(self, other: Draft) -> bool:
+        """Whether no draft was tried that runs the kernel in the same way, whatever tells how."""
+        return all(other.workload() != tried.workload() for tried in self._tried)
 
     def _asks_for_too_much(self, reason: str) -> bool:
         is_triton = not isinstance(self.kernel, Launcher) and self.kernel.language is Language.TRITON

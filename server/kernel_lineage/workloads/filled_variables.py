@@ -28,7 +28,9 @@ from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import UNRANGED, WHOLE_RANGES, Draft, DraftArgument
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
-_DECLARED = re.compile(rb"(?<![\w:])([\w:\s]*?\b__(?:constant|device)__\s[^;{}()=#]*);")
+_DECLARED = re.compile(
+    rb"(?<![\w:])([\w:\s]*?\b__(?:constant|device)__\s(?:[^;{}()=#\[\]]|\[[^;{}=#\[\]]*\])*);"
+)
 _HEAD = re.compile(r"(.*[\s>])(\w+)\s*((?:\[[^\]]*\]\s*)*)", re.DOTALL)
 _NAME = re.compile(r"\s*(\w+)\s*((?:\[[^\]]*\]\s*)*)", re.DOTALL)
 _SPECIFIER = re.compile(r"\b(?:__constant__|__device__|static|volatile|const|struct|inline)\b")
