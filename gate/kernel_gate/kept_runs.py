@@ -90,8 +90,12 @@ class KeptRuns(Closing):
 
 
 def _repeats(device: Device, execution: Execution) -> bool:
-    """Whether a run leaves nothing behind that the next one sees, and runs whole."""
+    """Whether a run is whole, and leaves nothing behind: to the next one, or to who watches it."""
     if not isinstance(device, EmulatedDevice) or device.only_blocks is not None:
+        return False
+    checks = device.checks
+    watching = checks.invariants, checks.terms, checks.payloads, checks.decisions
+    if any(watch is not None for watch in watching):
         return False
     kernels = [kernel for kernel, _ in execution.calls()]
     return all(isinstance(k, EmulatedKernel) and not k.variables for k in kernels)

@@ -167,7 +167,7 @@ def launch_baseline(
     done: Run | None = None,
 ) -> Run:
     """The same of the baseline, which need not run again where it has before; `done` is what it just did."""
-    run.launches += 1
+    run.launches += done is None
     run.device.reorder(order)
     return run.theirs.run(run.device, case.setting, execution, inputs, pattern, done=done)
 
