@@ -232,6 +232,17 @@ def _stages(
     if not run.add(built.stage) or built.baseline is None or built.candidate is None:
         return
     both = built.baseline, built.candidate
+    if not options.explain and _is_nothing_changed(*both):
+        why = "what was changed is not compiled: both programs are the same code"
+        run.add(
+            Stage(
+                name="check",
+                status=StageStatus.UNAVAILABLE,
+                code=Reason.CHANGE_NOT_COMPILED,
+                reason=why,
+            )
+        )
+        return
     follows = options.case is None and options.hidden
     planned = cases
 
@@ -352,6 +363,13 @@ def _right(
     sanitized = sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize"))
     run.add(sanitized)
     return passed and sanitized.status is not StageStatus.FAIL
+
+
+def _is_nothing_changed(baseline: Built, candidate: Built) -> bool:
+    """Whether programs that differ in their source alone were compiled to the same."""
+    before, after = baseline.program, candidate.program
+    is_text_alone = replace(after, source=before.source).is_same_as(before) and after.source != before.source
+    return is_text_alone and _images(baseline) == _images(candidate)
 
 
 def _images(built: Built) -> dict[Unit, str]:

@@ -93,3 +93,20 @@ def test_a_failure_is_explained_unless_that_is_not_asked_for():
     assert "written on line 9" in verdicts[True].reason
     assert verdicts[True].reason.startswith(verdicts[False].reason)
     assert "written on line" not in verdicts[False].reason
+
+
+def test_nothing_is_run_of_a_candidate_that_compiles_to_its_baseline_where_no_more_is_asked_for():
+    dead = RIGHT.replace("float other =", "float unused = x[0]; float other =")
+    programs = [Program("cuda", text, "turn", name="turn.cu") for text in (RIGHT, dead)]
+    few, whole = (
+        judge(
+            *programs,
+            parse_workload(WORKLOAD),
+            device="emulated",
+            options=GateOptions(seed=3, callers_seconds=0, algebra_seconds=0, explain=explain),
+        )
+        for explain in (False, True)
+    )
+    assert few.code == "change-not-compiled"
+    assert "cases" not in few.stage("check").details
+    assert whole.stage("check").details["cases"] > 0

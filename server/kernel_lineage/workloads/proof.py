@@ -267,13 +267,13 @@ def _same_code(verdict: Verdict) -> bool:
 
 def fate_of(mutant: Mutant, verdict: Verdict) -> Tried:
     """What became of a mutant that the gate judged beside its kernel."""
+    if _same_code(verdict):
+        return Tried(mutant, "same", "it compiles to the code of the kernel itself")
     ended = _ended(verdict)
     if ended is None:
         if verdict.outcome is Outcome.REJECTED and verdict.code not in _OF_SPEED:
             # Wrong at the callers' sizes, or as the emulated device watches it.
             return Tried(mutant, "killed", verdict.reason)
-        if _same_code(verdict):
-            return Tried(mutant, "same", "it compiles to the code of the kernel itself")
         return Tried(mutant, "survived", mutant.may_survive)
     if ended.name == "build":
         return Tried(mutant, "unbuildable", ended.reason)
