@@ -16,6 +16,7 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.compiled_where import where_it_compiles
 from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.rewrite.proving.both import judged_with_proofs
+from kernel_lineage.workloads.files import source_of, target_in
 from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload
 
@@ -50,8 +51,9 @@ def judge_in_child(
         before, after = (make(entry.workload) for make in programs)
         asked = GateRequest.of(before, after, entry.workload, device=device)
         verdict = judged_with_proofs(lambda: gated(asked), before, after, path, entry.workload)
-        if candidate.function:
-            return verdict
-        return judged_in_all_types(verdict, asked, path, kernel, programs, gated)
+        target = (
+            target_in(source_of(path, text), candidate.function, str(path)) if candidate.function else kernel
+        )
+        return judged_in_all_types(verdict, asked, path, target, programs, gated)
 
     return judge

@@ -13,8 +13,9 @@ from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, SpeedState, Speedup, Stage, StageStatus, Verdict
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.rewrite.optimise.loop import Ended, Search, Version, optimise
+from kernel_lineage.rewrite.optimise.loop import Ended, optimise
 from kernel_lineage.rewrite.optimise.proposals import proposals
+from kernel_lineage.rewrite.optimise.search import Search, Version
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.library import library
 from kernel_texts import kernel_in_text
@@ -75,7 +76,7 @@ def verdict(
 
 
 def searched(judge: object, **budget: float) -> Ended:
-    return optimise(Search(Path("add.cu"), "add", ADD, FACTS, SKILLS, **budget), judge)  # type: ignore[arg-type]
+    return optimise(Search(Path("add.cu"), "add", ADD, {"add": FACTS}, SKILLS, **budget), judge)  # type: ignore[arg-type]
 
 
 def test_it_promotes_what_is_faster_and_says_when_nothing_is_left() -> None:
@@ -93,10 +94,48 @@ def test_it_promotes_what_is_faster_and_says_when_nothing_is_left() -> None:
 
 def test_a_kernel_is_changed_alone_only_where_it_is_judged_alone() -> None:
     """By the host function's time little of what one of its kernels gains would be seen."""
-    search = Search(Path("add.cu"), "add", ADD, FACTS, SKILLS, function="launch")
+    search = Search(Path("add.cu"), "add", ADD, {"add": FACTS}, SKILLS, function="launch")
     document = optimise(search, lambda *_: verdict(Outcome.ACCEPTED, 2.0)).document
     assert document.tried == []
     assert document.stopped == "nothing_admissible"
+
+
+TWICE = ADD.replace(
+    b"add<<<(n + 255) / 256, 256>>>(a, b, c, n);",
+    b"add<<<(n + 255) / 256, 256>>>(a, b, c, n);\n    twice<<<(n + 63) / 64, 64>>>(c, n);",
+).replace(
+    b"void launch",
+    b"""__global__ void twice(float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        c[i] = 2.0f * c[i];
+    }
+}
+
+__global__ void elsewhere(float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        c[i] = 3.0f * c[i];
+    }
+}
+
+void launch""",
+)
+
+
+def test_of_a_host_function_each_kernel_that_it_launches_is_changed() -> None:
+    def judge(before: Version, after: Version, _options: GateOptions) -> Verdict:
+        assert {before.function, after.function} == {"launch"}
+        gains = after.text.count(b"float4") > before.text.count(b"float4")
+        return verdict(Outcome.ACCEPTED if gains else Outcome.REJECTED, 1.3 if gains else 1.0)
+
+    kernels = {"add": FACTS, "twice": FACTS, "elsewhere": FACTS}
+    ended = optimise(Search(Path("add.cu"), "launch", TWICE, kernels, SKILLS, function="launch"), judge)
+    assert ended.document.kernel == "launch"
+    assert [t.skill for t in ended.document.promoted] == ["vectorised-row-access"] * 2
+    own = read(ended.version.text, Language.CUDA)
+    vectorised = {k.name: "float4" in k.text for k in own.kernels}
+    assert vectorised == {"add": True, "twice": True, "elsewhere": False}
 
 
 def test_nothing_is_tried_a_third_time_that_gained_nothing_twice() -> None:
@@ -220,7 +259,7 @@ def test_other_places_of_a_skill_that_has_won_are_tried_though_other_choices_of_
         return verdict(Outcome.REJECTED, 0.6)
 
     facts = stated_facts("toolchain.triton = (3, 6)", "stated")
-    ended = optimise(Search(Path("norms.py"), "norms", TWO_LOOPS, facts, SKILLS), judge)
+    ended = optimise(Search(Path("norms.py"), "norms", TWO_LOOPS, {"norms": facts}, SKILLS), judge)
     assert ended.version.text.count(b"range(0, n, ROWS)") == 2
 
 
@@ -367,7 +406,7 @@ def test_what_many_devices_take_is_tried_only_where_what_is_made_for_this_one_do
         return verdict(outcome, 9.0) if gains else verdict(Outcome.REJECTED, 1.0)
 
     facts = "device.compute_capability = (9, 0), launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
-    search = Search(Path("prod.cu"), "prod", PRODUCT, stated_facts(facts, "stated"), SKILLS)
+    search = Search(Path("prod.cu"), "prod", PRODUCT, {"prod": stated_facts(facts, "stated")}, SKILLS)
     tried = {t.skill for t in optimise(search, judge).document.tried}
     assert "warpgroup-matrix-product" in tried
     assert ("tensor-core-matrix-product" in tried) == (outcome is Outcome.REJECTED)

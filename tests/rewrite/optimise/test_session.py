@@ -8,8 +8,10 @@ from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
 from kernel_lineage.rewrite.optimise import session
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument
-from kernel_lineage.rewrite.optimise.loop import Ended, Version
+from kernel_lineage.rewrite.optimise.loop import Ended
+from kernel_lineage.rewrite.optimise.search import Version
 from kernel_lineage.rewrite.optimise.session import Asked, _kept, run
+from kernel_lineage.skills.target import TargetError
 from kernel_lineage.workloads.on_the_spot import NoWorkloadError
 
 
@@ -45,7 +47,7 @@ __global__ void of_a_table(Table* table, float* y) { y[threadIdx.x] = 0.0f; }
 
 def _ended(search: session.Search) -> Ended:
     document = OptimiseDocument(
-        path=str(search.path), kernel=search.kernel, device="emulated", stopped="nothing_admissible", reason="Done.",
+        path=str(search.path), kernel=search.name, device="emulated", stopped="nothing_admissible", reason="Done.",
         timed=False, source_sha256="", seconds=1.0, device_seconds=0.0,
     )  # fmt: skip
     return Ended(document, Version(search.text, {}), {})
@@ -70,7 +72,9 @@ def test_a_workload_is_drafted_where_there_is_none(tmp_path: Path, monkeypatch: 
             run(Asked(f"{path}:of_a_table", "emulated"), worker, say=lines.append)
 
     assert [d.kernel for d in documents] == ["doubled"]
-    assert any("in the drafted workload" in fact.evidence for fact in searched[0].facts.known.values())
+    assert any(
+        "in the drafted workload" in fact.evidence for fact in searched[0].kernels["doubled"].known.values()
+    )
     assert any(line.startswith("doubled: no workload names it, so one is drafted") for line in lines)
     assert any(line.startswith("of_a_table: ") for line in lines)
 
@@ -116,3 +120,34 @@ def test_kernels_that_can_be_joined_are_judged_by_the_function_that_launches_the
     assert document.promoted[0].gain > 1.5
     assert document.tried[0] == document.promoted[0]
     assert "positive: its work is done by what has become of scaled" in lines
+
+
+UNEVEN = IN_TURN.replace(
+    "positive<<<(n + 255) / 256, 256>>>(z, y, n);", "positive<<<(n + 127) / 128, 128>>>(z, y, n);"
+)
+
+
+@pytest.mark.long
+def test_a_host_function_is_searched_as_a_whole(tmp_path: Path) -> None:
+    """Its launches differ in their blocks, so that they are not joined: each of its kernels is changed."""
+    path = tmp_path / "chain.cu"
+    path.write_text(UNEVEN)
+    lines: list[str] = []
+
+    with Worker() as worker:
+        (document,) = run(Asked(f"{path}:chain", "emulated"), worker, say=lines.append)
+
+    assert document.kernel == "chain"
+    assert any(line.startswith("chain: no workload names it, so one is drafted") for line in lines)
+    assert [t.skill for t in document.promoted][:2] == ["vectorised-row-access"] * 2
+    assert document.patch is not None
+    patch = Path(document.patch).read_text()
+    assert "scaled<<<(((n + 255) / 256) + 3) / 4, 256>>>(y, x, a, n);" in patch
+    assert "positive<<<(((n + 127) / 128) + 3) / 4, 128>>>(z, y, n);" in patch
+
+
+def test_what_is_neither_a_kernel_nor_a_host_function_that_launches_one_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "chain.cu"
+    path.write_text(IN_TURN.replace("int main() {", "int none() { return 0; }\nint main() {"))
+    with Worker() as worker, pytest.raises(TargetError, match="no kernel `none`"):
+        run(Asked(f"{path}:none", "emulated"), worker)

@@ -1,4 +1,4 @@
-"""`klineage optimise FILE[:KERNEL]`: search over skills under a budget, through the gate."""
+"""`klineage optimise FILE[:KERNEL|:FUNCTION]`: search over skills under a budget, through the gate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernel_lineage.cli.record_option import record_option
 
 
 @click.command()
-@click.argument("target", metavar="FILE[:KERNEL]")
+@click.argument("target", metavar="FILE[:KERNEL|:FUNCTION]")
 @click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
 @click.option(
     "--seconds",
@@ -46,7 +46,8 @@ def command(
     """Try what the assists make of a kernel, promote what the gate finds faster, and go on from there.
 
     Kernels that a host function launches one behind the other are joined where that is shown to compute the same; the
-    function is judged then.
+    function is judged then. FILE:FUNCTION judges and times all that a host function does, whichever of its kernels is
+    changed.
 
     Where the repository has no workload for the kernel, one is drafted, and a line says what it assumes. Run
     again it goes on where it was: drafts and verdicts are kept. Without a GPU, correct candidates are kept as patches.

@@ -17,21 +17,16 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
-from kernel_lineage.kernels.reading import language_of, read
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, RefusedDocument, TriedDocument, Work
-from kernel_lineage.rewrite.optimise.proposals import NotProposed, Proposal, proposals
+from kernel_lineage.rewrite.optimise.proposals import NotProposed, Proposal, proposals_of
+from kernel_lineage.rewrite.optimise.search import Search, Version, kernels_in
 from kernel_lineage.rewrite.profile_facts import profile_facts, profile_of
-from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
-from kernel_lineage.workloads.programs import launch_after
 
 SCREENING = GateOptions(profile_seconds=1.0, interval=0.02, check_seconds=60.0, watch_seconds=0.0)
 """Only the last verdict watches on the emulated device as well, which takes most of the time where there is a GPU."""
@@ -51,45 +46,8 @@ _CUT = frozenset({Reason.HANG, Reason.CASE_TIME_SPENT})
 _OF_THE_BASELINE = frozenset(r for r in Reason if r.value.startswith("baseline-"))
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A text of the file, and what its candidates have changed of the launch that the workload tells."""
-
-    text: bytes
-    launch: Mapping[str, str] = field(default_factory=dict)
-    kernel: str = ""
-    """The kernel's name in it, where candidates have given it another one."""
-    function: str = ""
-    """The host function that is judged in the kernel's place, where candidates have joined kernels that it launches."""
-
-    def after(self, proposal: Proposal) -> Version:
-        """What a proposal makes of it."""
-        made = proposal.candidate
-        return Version(
-            proposal.text,
-            launch_after(self.launch, made.launch),
-            made.becomes or self.kernel,
-            made.function or self.function,
-        )
-
-
 Judge = Callable[[Version, Version, GateOptions], Verdict]
 """Before, after, options → the gate's verdict."""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What is searched, and how much it may take."""
-
-    path: Path
-    kernel: str
-    text: bytes
-    facts: Facts
-    skills: tuple[Skill, ...]
-    seconds: float = 300.0
-    device_seconds: float = 300.0
-    function: str = ""
-    """The host function that is judged in the kernel's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +69,8 @@ class _State:
     tried: list[TriedDocument] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
     """Every file that was tried, by its digest."""
-    gainless: dict[str, int] = field(default_factory=dict)
+    gainless: dict[tuple[str, str], int] = field(default_factory=dict)
+    """How often a skill, behind the kernel, has gained nothing."""
     refused: tuple[NotProposed, ...] = ()
     profile: Facts = field(default_factory=Facts)
     device_seconds: float = 0.0
@@ -151,7 +110,7 @@ def _searched(search: Search, judge: Judge, report: Callable[[TriedDocument], No
     document = OptimiseDocument.model_validate(
         {
             "path": str(search.path),
-            "kernel": search.kernel,
+            "kernel": search.name,
             "device": state.device,
             "tried": state.tried,
             "not_tried": [RefusedDocument(skill=r.skill, reason=r.reason) for r in state.refused],
@@ -189,8 +148,8 @@ def _round(
     search: Search, state: _State, judge: Judge, report: Callable[[TriedDocument], None], number: int
 ) -> tuple[str, str]:
     """One round; gives why to stop, or ("", "") to go on."""
-    kernel = _kernel(search, state.current)
-    offered = proposals(kernel, search.skills, _facts(search, kernel).merged(state.profile))
+    kernels = [(k, facts.merged(state.profile)) for k, facts in kernels_in(search, state.current)]
+    offered = proposals_of(kernels, search.skills)
     state.refused = offered.refused
     best: tuple[TriedDocument, Proposal] | None = None
     try:
@@ -201,20 +160,19 @@ def _round(
                 or (best[0].gain >= max(_LARGE_GAIN, proposal.expected) and not _instead(proposal, best[1]))
             ):
                 continue
-            if _over(search, state) or (
-                search.function and not (proposal.candidate.becomes or state.promoted)
-            ):
+            if _over(search, state) or not (search.is_open or proposal.candidate.becomes or state.promoted):
                 # A change of one kernel of several is judged by that kernel's own workload, which tells more of it.
                 break
             outcome, verdict = _try(state, proposal, judge, number)
             state.tried.append(outcome)
             report(outcome)
             if verdict.code in _OF_THE_BASELINE:
-                return "baseline", f"{search.kernel} cannot be judged as it stands: {verdict.reason}."
+                return "baseline", f"{search.name} cannot be judged as it stands: {verdict.reason}."
             if state.profile.get("profile.bandwidth_share") is None:
                 state.profile = profile_facts(profile_of(verdict), f"round {number}")
             if not outcome.promising or outcome.gain < _LEAST_GAIN:
-                state.gainless[proposal.skill] = state.gainless.get(proposal.skill, 0) + 1
+                tried = proposal.candidate.kernel, proposal.skill
+                state.gainless[tried] = state.gainless.get(tried, 0) + 1
             elif best is None or outcome.gain > best[0].gain:
                 best = outcome, proposal
                 state.kept_back = max(state.kept_back, _in_full_seconds(search, verdict))
@@ -238,9 +196,8 @@ def _promote(state: _State, outcome: TriedDocument, proposal: Proposal) -> float
     state.tried[state.tried.index(outcome)] = outcome.model_copy(update={"promoted": True})
     state.current = state.current.after(proposal)
     state.promoted.append(state.current)
-    state.gainless.pop(
-        proposal.skill, None
-    )  # Other choices of it lost; its other places are tried after it has won.
+    # Other choices of it lost; its other places are tried after it has won.
+    state.gainless.pop((proposal.candidate.kernel, proposal.skill), None)
     share = state.profile.get("profile.bandwidth_share")
     state.profile = Facts()
     if share is None or outcome.speedup is None:
@@ -250,7 +207,8 @@ def _promote(state: _State, outcome: TriedDocument, proposal: Proposal) -> float
 
 def _instead(proposal: Proposal, other: Proposal) -> bool:
     """Whether one of two proposals takes the other's place: what the first finds there is gone after the second."""
-    return proposal.place.anchor.pattern == other.place.anchor.pattern
+    one, then = (p.candidate.kernel for p in (proposal, other))
+    return one == then and proposal.place.anchor.pattern == other.place.anchor.pattern
 
 
 def _sorted(made: tuple[Proposal, ...], state: _State, function: str) -> list[Proposal]:
@@ -262,7 +220,7 @@ def _sorted(made: tuple[Proposal, ...], state: _State, function: str) -> list[Pr
         p
         for p in made
         if p.digest not in state.texts
-        and state.gainless.get(p.skill, 0) < _TRIES_WITHOUT_GAIN
+        and state.gainless.get((p.candidate.kernel, p.skill), 0) < _TRIES_WITHOUT_GAIN
         and p.candidate.function in ("", function)
     ]
     # What changes one of several kernels keeps them apart, so that joining them is tried first, and gone on from.
@@ -369,23 +327,3 @@ def _work(verdict: Verdict) -> tuple[Work | None, Work | None]:
         if total is not None
     ]
     return made[0], made[1]
-
-
-def _kernel(search: Search, version: Version) -> Kernel:
-    language = language_of(str(search.path), version.text)
-    name = version.kernel or search.kernel
-    kernel = read(version.text, language).kernel(name) if language is not None else None
-    if kernel is None:
-        raise ValueError(f"{search.path} holds no kernel {name} after a rewrite")
-    return kernel
-
-
-def _facts(search: Search, kernel: Kernel) -> Facts:
-    """What is known of the kernel that was searched for, without what a kernel that it has become calls otherwise."""
-    if kernel.name == search.kernel:
-        return search.facts
-    own = {p.name for p in _kernel(search, Version(search.text)).parameters}
-    new = {p.name for p in kernel.parameters} - own
-    return Facts(
-        {n: f for n in search.facts if not new & set(WORD.findall(n)) and (f := search.facts.get(n))}
-    )

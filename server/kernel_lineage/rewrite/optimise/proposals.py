@@ -140,6 +140,16 @@ def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposal
     )
 
 
+def proposals_of(kernels: Iterable[tuple[Kernel, Facts]], skills: Iterable[Skill]) -> Proposals:
+    """The candidates for any of several kernels of a file, in the order in which they are to be tried."""
+    each = [(kernel, proposals(kernel, skills, facts)) for kernel, facts in kernels]
+    if len(each) == 1:
+        return each[0][1]
+    made = sorted((p for _, own in each for p in own.made), key=_order)
+    refused = [replace(r, reason=f"{kernel.name}: {r.reason}") for kernel, own in each for r in own.refused]
+    return Proposals(tuple(made), tuple(refused))
+
+
 def at_places(
     kernel: Kernel, skills: Iterable[Skill], facts: Facts, places: Iterable[Applicable]
 ) -> Proposals:

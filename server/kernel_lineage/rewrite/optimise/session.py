@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,27 +19,24 @@ from kernel_gate.request import GateRequest
 from kernel_gate.reuse import OnStage
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
-from kernel_gate.workload import WorkloadError
-from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.naming import earlier_namesake
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.registry import assist_for
-from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.compiled_where import where_it_compiles
 from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.rewrite.kept_workloads import workload_of
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
-from kernel_lineage.rewrite.optimise.loop import SCREENING, Ended, Judge, Search, Version, optimise
+from kernel_lineage.rewrite.optimise.host_functions import facts_of_draft, host_function, joining
+from kernel_lineage.rewrite.optimise.loop import SCREENING, Ended, Judge, optimise
+from kernel_lineage.rewrite.optimise.search import Search, Version
 from kernel_lineage.rewrite.patches import FOLDER, unified_diff
-from kernel_lineage.rewrite.situation import situation_of, workload_facts
+from kernel_lineage.rewrite.situation import Situation, situation_of, workload_facts
 from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library, repository_of
 from kernel_lineage.skills.target import TargetError, read_target
-from kernel_lineage.workloads.files import kernel_of
-from kernel_lineage.workloads.kept_drafts import KeptDrafts
+from kernel_lineage.workloads.files import Launcher, kernel_of, source_of, target_in
 from kernel_lineage.workloads.on_the_spot import (
     NoWorkloadError,
     SpotWorkload,
@@ -55,8 +51,6 @@ _LONGEST = 600.0
 """What one verdict may take, in seconds, however many are left."""
 _DRAFT = 0.5
 """The share of a kernel's seconds that drafting its workload may take."""
-_JOINING = "kernel_fusion"
-"""The mechanism of skills that make one kernel of several."""
 _MUCH = 0.25
 """The share from which it is worth keeping a workload for the next run."""
 
@@ -66,7 +60,7 @@ class Asked:
     """The command's arguments."""
 
     target: str
-    """`FILE[:KERNEL]`."""
+    """`FILE`, `FILE:KERNEL` or `FILE:HOST_FUNCTION`."""
     device: Device = "auto"
     seconds: float = 300.0
     """For each kernel: drafting its workload, the search, and the last verdict."""
@@ -84,12 +78,16 @@ def run(
     report: Callable[[TriedDocument], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[OptimiseDocument]:
-    """Search for each kernel that is meant, one after the other, each with the whole budget.
+    """Search for each kernel that is meant, one after the other, each with the whole budget; or for a host function.
 
     Where the repository has no workload for a kernel, one is drafted. Of several kernels, those for which none can be
     drafted are named, and the others are searched.
     Raises `TargetError`, `NoWorkloadError` when nothing could be searched, `ProgramError`, `DeviceError`, `OSError`.
     """
+    function = host_function(asked.target)
+    if function is not None:
+        path, launcher = function
+        return [_whole(asked, launcher, path, worker, report, say)]
     target = read_target(asked.target)
     for namesake in filter(None, map(earlier_namesake, target.kernels)):
         raise TargetError(f"{target.path}: {namesake}.")
@@ -131,45 +129,92 @@ def _one(
 ) -> tuple[OptimiseDocument, bytes]:
     """The search for one kernel, and the text of the file that it ends with."""
     assert kernel.source is not None
-    root, text = folder_of(path), kernel.source.data
-    began = time.monotonic()
+    text, began = kernel.source.data, time.monotonic()
     with ends_within(asked.seconds):
-        situation = situation_of(kernel, path, root, device=asked.device)
-        facts = asked.stated.merged(situation.facts)
-        skills = tuple(library(root))
-        function, spot = _joining(asked, kernel, path, skills, say)
+        skills = tuple(library(folder_of(path)))
+        situation, facts = _situation(asked, kernel, path)
+        function, spot = joining(kernel, skills, lambda f: _drafted(asked, f, path, say), say)
         own: SpotWorkload | None = None
         if situation.workload is not None:
             own = SpotWorkload(situation.workload.workload, situation.workload.path)
         elif spot is not None:
-            with suppress(WorkloadError, ProgramError):
-                unproved = KeptDrafts().workload_of(path, text, kernel.name)
-                facts = facts.merged(workload_facts(unproved.workload, "the drafted workload"))
+            facts = facts.merged(facts_of_draft(kernel, path))
         else:
             own = _drafted(asked, kernel.name, path, say)
             facts = facts.merged(workload_facts(own.workload, "the drafted workload"))
         drafting = time.monotonic() - began
-        search = Search(path, kernel.name, text, facts, skills, asked.seconds, asked.device_seconds, function)
+        search = _search(asked, kernel.name, path, text, {kernel.name: facts}, skills)
         judged = partial(_judge, path, device=asked.device, worker=worker, say=say, original=text)
         ended: Ended | None = None
         if spot is not None:
-            ended = optimise(search, judged(name=function, spot=spot), report)
+            ended = optimise(replace(search, function=function), judged(name=function, spot=spot), report)
         if ended is None or (ended.document.stopped == "nothing_admissible" and not ended.document.promoted):
             own = own or _drafted(asked, kernel.name, path, say)
-            alone = replace(search, function="", seconds=seconds_left(asked.seconds))
+            alone = replace(search, seconds=seconds_left(asked.seconds))
             ended = _after(ended, optimise(alone, judged(name=kernel.name, spot=own), report))
-        spot = spot or own
-    document = ended.document
+    return _finished(asked, ended, path, text, began, drafting, (function or kernel.name, spot or own))
+
+
+def _whole(
+    asked: Asked,
+    launcher: Launcher,
+    path: Path,
+    worker: Worker,
+    report: Callable[[TriedDocument], None],
+    say: Callable[[str], None],
+) -> OptimiseDocument:
+    """The search for a host function: any of the kernels that it launches is changed; all that it does is judged."""
+    text, began, name = launcher.source.data, time.monotonic(), launcher.name
+    with ends_within(asked.seconds):
+        spot = _drafted(asked, name, path, say)
+        facts: dict[str, Facts] = {}
+        for kernel in launcher.kernels:
+            if (namesake := earlier_namesake(kernel)) is not None:
+                say(f"{path}: {namesake}; it is not changed.")
+                continue
+            situation, own = _situation(asked, kernel, path)
+            drafted = facts_of_draft(kernel, path) if situation.workload is None else Facts()
+            facts[kernel.name] = own.merged(drafted)
+        drafting = time.monotonic() - began
+        search = _search(asked, name, path, text, facts, tuple(library(folder_of(path))))
+        judge = _judge(path, name, spot, asked.device, worker, say, text)
+        ended = optimise(replace(search, function=name, seconds=seconds_left(asked.seconds)), judge, report)
+    return _finished(asked, ended, path, text, began, drafting, (name, spot))[0]
+
+
+def _situation(asked: Asked, kernel: Kernel, path: Path) -> tuple[Situation, Facts]:
+    situation = situation_of(kernel, path, folder_of(path), device=asked.device)
+    return situation, asked.stated.merged(situation.facts)
+
+
+def _search(
+    asked: Asked, name: str, path: Path, text: bytes, facts: dict[str, Facts], skills: tuple[Skill, ...]
+) -> Search:
+    return Search(path, name, text, facts, skills, asked.seconds, asked.device_seconds)
+
+
+def _finished(
+    asked: Asked,
+    ended: Ended,
+    path: Path,
+    text: bytes,
+    began: float,
+    drafting: float,
+    basis: tuple[str, SpotWorkload | None],
+) -> tuple[OptimiseDocument, bytes]:
+    """The document of a search that has ended, and its last text; `drafting` are the seconds that the workload of what
+    was judged took, and `basis` says which that is.
+    """
+    document, (name, spot) = ended.document, basis
     reason = document.reason
     if document.stopped == "seconds" and drafting > _MUCH * asked.seconds:
         reason += f" Drafting a workload took {drafting:.0f} s of them"
         is_cut = spot is not None and spot.proof is not None and not spot.proof.is_whole
-        keep = (
-            f"; `klineage workload init {path}:{function or kernel.name}` keeps a whole one for the next run."
-        )
+        keep = f"; `klineage workload init {path}:{name}` keeps a whole one for the next run."
         reason += keep if is_cut or repository_of(path) is None else ", which the next run does not need."
     document = document.model_copy(update={"reason": reason, "seconds": round(time.monotonic() - began, 2)})
-    return _kept(asked, replace(ended, document=document), path, root, text), ended.version.text
+    kept = _kept(asked, replace(ended, document=document), path, folder_of(path), text)
+    return kept, ended.version.text
 
 
 def _after(joining: Ended | None, alone: Ended) -> Ended:
@@ -178,33 +223,6 @@ def _after(joining: Ended | None, alone: Ended) -> Ended:
         return alone
     document = alone.document.model_copy(update={"tried": [*joining.document.tried, *alone.document.tried]})
     return replace(alone, document=document, texts={**joining.texts, **alone.texts})
-
-
-def _joining(
-    asked: Asked, kernel: Kernel, path: Path, skills: tuple[Skill, ...], say: Callable[[str], None]
-) -> tuple[str, SpotWorkload | None]:
-    """The host function that is judged in a kernel's place, with its workload, where an assist joins kernels that it
-    launches: only together do they compute the same. "" and None where none does, or where none can be drafted.
-    """
-    candidate = next((c for s in skills for c in _joined_by(s, kernel)), None)
-    if candidate is None:
-        return "", None
-    try:
-        return candidate.function, _drafted(asked, candidate.function, path, say)
-    except NoWorkloadError as error:
-        say(
-            f"{kernel.name} is judged alone, and not joined with what {candidate.function} launches behind it: {error}"
-        )
-        return "", None
-
-
-def _joined_by(skill: Skill, kernel: Kernel) -> Iterator[Candidate]:
-    assist = assist_for(skill.id) if skill.mechanism == _JOINING else None
-    for anchor in anchors_of(kernel) if assist is not None else ():
-        if assist is not None and anchor.pattern == assist.pattern:
-            made = assist.rewrite(kernel, anchor)
-            if isinstance(made, Candidate) and made.function:
-                yield made
 
 
 def _drafted(asked: Asked, name: str, path: Path, say: Callable[[str], None]) -> SpotWorkload:
@@ -261,8 +279,8 @@ def _judge(
         workload = spot.workload.model_copy(update={"profile_dims": timed})
         request = GateRequest.of(old, new, workload, device=device, options=options)
         verdict = judged(request)
-        if options != SCREENING and not after.function:
-            target = kernel_of(path, name, original)
+        if options != SCREENING:
+            target = target_in(source_of(path, original), name, str(path))
             verdict = judged_in_all_types(verdict, request, path, target, programs, judged)
         return resting_on(verdict, spot)
 
