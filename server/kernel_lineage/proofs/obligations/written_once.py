@@ -25,7 +25,7 @@ from kernel_gate.expr.terms import (
     substituted,
     variables,
 )
-from kernel_lineage.code.model import Access
+from kernel_lineage.code.model import Access, Model
 from kernel_lineage.proofs.obligations.asking import Asked, Questions
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 
@@ -92,6 +92,8 @@ def told_apart(questions: Questions, one: Access, other: Access) -> Asked:
     model = questions.model
     assert one.offset is not None
     assert other.offset is not None
+    if _have_spans(questions, one, other):
+        return Asked(Status.PROVED)
     renamed: Mapping[str, Term] = {name: Var(f"{name}'") for name in model.instance}
     path = tuple(substituted(p, renamed) for p in other.path)
     facts = [
@@ -108,6 +110,34 @@ def told_apart(questions: Questions, one: Access, other: Access) -> Asked:
         if answer.status is not Status.PROVED:
             break
     return answer
+
+
+def _have_spans(questions: Questions, one: Access, other: Access) -> bool:
+    """Whether each thread of a grid of one axis touches only a span of its own by both accesses, such as its row."""
+    model = questions.model
+    if model.places.keys() != {"threadIdx.x", "blockIdx.x"}:
+        return False
+    (size, begins), (also, others) = (_span(model, a.offset or Num(0)) for a in (one, other))
+    if polynomial(size) != polynomial(also) or {"threadIdx.x", "blockIdx.x"} & set(
+        variables(add(size, add(begins, others)))
+    ):
+        return False
+    if polynomial(begins) == polynomial(others) and not model.instance & set(variables(add(size, begins))):
+        return at_most(Num(max(one.nbytes, other.nbytes)), size) == Num(1)
+    return not model.instance & set(variables(size)) and all(
+        questions.at_once(
+            access.path, conjunction(at_most(Num(0), at), at_most(add(at, Num(access.nbytes)), size))
+        )
+        for access, at in ((one, begins), (other, others))
+    )
+
+
+def _span(model: Model, offset: Term) -> tuple[Term, Term]:
+    """An address as a size for each thread, times its number in the grid, and what is left."""
+    parts, thread = polynomial(offset), Var("threadIdx.x")
+    size = term_of({tuple(f for f in m if f != thread): n for m, n in parts.items() if m.count(thread) == 1})
+    number = add(mul(Var("blockIdx.x"), model.places["threadIdx.x"]), thread)
+    return size, normal(sub(offset, mul(size, number)))
 
 
 @dataclass(frozen=True, slots=True)
