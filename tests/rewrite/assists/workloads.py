@@ -50,6 +50,10 @@ WORKLOADS = {
         workload("chain", "n = [1, 770]", 'grid = ["1"]', "out: output float32 [n]", "x: input float32 [n]",
                  "w: input float32 [n]", "a: float32 = 1.5", "b: float32 = -0.25", "n: int32 = n"),
     ),
+    "gate_by_sigmoid": (
+        workload("gated_weights", "n = [1, 770]", 'grid = ["1"]', "x: input float32 [n]", "y: input float32 [n]",
+                 "w: input float32 [n]", "out: output float32 [n]"),
+    ),
     "row_largest": (
         workload("shares", "rows = [1, 200]\ncols = [1, 33]", 'grid = ["1"]', "y: output float32 [rows, cols]",
                  "top: output float32 [rows]", "x: input float32 [rows, cols]", "rows: int32 = rows",

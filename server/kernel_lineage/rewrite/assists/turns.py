@@ -32,6 +32,8 @@ from kernel_lineage.workloads.following.unit import unit_of
 _FREES = frozenset({"cudaFree", "cudaFreeAsync", "hipFree"})
 _MADE = re.compile(r"(?:torch|at)::(?:empty|zeros|ones|full)(?:_like)?$|\bnew_(?:empty|zeros|ones|full)$")
 """Functions and methods of torch that make a tensor of its own memory."""
+_SAME = frozenset({"contiguous", "view", "reshape", "flatten", "detach", "squeeze", "unsqueeze"})
+"""Methods of a tensor that give its own memory, or a copy."""
 _START = re.compile(
     r"(?P<base>[A-Za-z_]\w*)(?:\s*\.\s*(?:mutable_|const_)?data(?:_ptr)?\s*(?:<[^<>]*>)?\s*\(\s*\))?"
 )
@@ -67,6 +69,23 @@ class Host:
             elif self._is_changed(use):
                 return False
         return made == 1 and not any(p.name == base for p in self.function.parameters)
+
+    def origin(self, base: str) -> str:
+        """The buffer that a name stands for, or a copy of it, where methods of a tensor give it: `x` for
+        `auto y = x.contiguous();`. The name itself where nothing shows another one.
+        """
+        values = [v for use in self.uses.get(base, ()) if (v := _initial_value(use)) is not None]
+        if len(values) != 1 or any(p.name == base for p in self.function.parameters):
+            return base
+        if any(self._is_changed(use) and _initial_value(use) is None for use in self.uses[base]):
+            return base
+        value: Node | None = values[0]
+        while value is not None and value.type == "call_expression":
+            called = field_of(value, "function")
+            if called is None or text_of(field_of(called, "field")) not in _SAME:
+                return base
+            value = field_of(called, "argument")
+        return self.origin(text_of(value)) if value is not None and value.type == "identifier" else base
 
     def only_keeps(self, use: Node) -> bool:
         """Whether a use does nothing but declare a buffer, allocate or free it."""
@@ -135,6 +154,7 @@ class Turn:
 
         Two that the host function is given are separate where its callers in the file give it buffers of their own.
         """
+        one, other = map(self.host.origin, (one, other))
         for base in (one, other):
             if not self.host.is_own(base) and not self.host.is_parameter(base):
                 raise Refusal(f"nothing tells where `{base}` lies, which may be in another buffer")
@@ -225,6 +245,17 @@ def turn_of(kernel: Kernel) -> Turn:
             continue
         return Turn(kernel, then, (launch, behind), statements, Host(function))
     raise Refusal(reason)
+
+
+def _initial_value(use: Node) -> Node | None:
+    """The value that a declaration gives the name that it declares there."""
+    above_it = use.parent
+    while above_it is not None and above_it.type in ("reference_declarator", "pointer_declarator"):
+        above_it = above_it.parent
+    if above_it is None or above_it.type != "init_declarator":
+        return None
+    declared = field_of(above_it, "declarator")
+    return field_of(above_it, "value") if declared is not None and contains(declared, use) else None
 
 
 def _launching(kernel: Kernel, launch: Launch) -> Node:

@@ -370,6 +370,53 @@ int main() {
     limited_lengths(z, x, y, 1.0f, n);
     return 0;
 }
+// --- gate_by_sigmoid applies
+#include <torch/extension.h>
+
+__global__ void gate_by_sigmoid(float* gate, const float* x, const float* y, int64_t n) {
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) gate[i] = y[i] / (1.0f + expf(-x[i]));
+}
+
+__global__ void weighted(float* out, const float* gate, const float* w, int64_t n) {
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = gate[i] * w[i];
+}
+
+torch::Tensor gated_weights(torch::Tensor x, const torch::Tensor& y, torch::Tensor w) {
+    auto left = x.contiguous();
+    const auto right = y.contiguous().view({-1});
+    torch::Tensor weight = w.contiguous();
+    auto gate = torch::empty_like(left);
+    auto out = torch::empty_like(left);
+    const int64_t n = left.numel();
+    const int64_t blocks = (n + 127) / 128;
+    gate_by_sigmoid<<<blocks, 128>>>(gate.data_ptr<float>(), left.data_ptr<float>(), right.data_ptr<float>(), n);
+    weighted<<<blocks, 128>>>(out.data_ptr<float>(), gate.data_ptr<float>(), weight.data_ptr<float>(), n);
+    return out;
+}
+// --- gate_by_sigmoid becomes fused_gate_by_sigmoid_weighted
+#include <torch/extension.h>
+
+__global__ void fused_gate_by_sigmoid_weighted(const float* x, const float* y, int64_t n, float* out,
+                                               const float* w) {
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        const float gate = y[i] / (1.0f + expf(-x[i]));
+        out[i] = gate * w[i];
+    }
+}
+
+torch::Tensor gated_weights(torch::Tensor x, const torch::Tensor& y, torch::Tensor w) {
+    auto left = x.contiguous();
+    const auto right = y.contiguous().view({-1});
+    torch::Tensor weight = w.contiguous();
+    auto out = torch::empty_like(left);
+    const int64_t n = left.numel();
+    const int64_t blocks = (n + 127) / 128;
+    fused_gate_by_sigmoid_weighted<<<blocks, 128>>>(left.data_ptr<float>(), right.data_ptr<float>(), n, out.data_ptr<float>(), weight.data_ptr<float>());
+    return out;
+}
 // --- affine refuses: a thread of next may touch by `y[i - 1]` what another thread of affine touches by `y[i]`
 __global__ void affine(float* y, const float* x, float a, float b, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -625,4 +672,29 @@ __global__ void ahead(float* x, const float* d, int n) {
 void run(float* x, float* d, int n) {
     squares<<<264, 256>>>(d, x, n);
     ahead<<<264, 256>>>(x, d, n);
+}
+// --- gate_by_sigmoid refuses: nothing tells where `left` lies
+#include <torch/extension.h>
+
+__global__ void gate_by_sigmoid(float* gate, const float* x, const float* y, int64_t n) {
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) gate[i] = y[i] / (1.0f + expf(-x[i]));
+}
+
+__global__ void weighted(float* out, const float* gate, const float* w, int64_t n) {
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = gate[i] * w[i];
+}
+
+torch::Tensor gated_weights(torch::Tensor x, const torch::Tensor& y, torch::Tensor w) {
+    auto left = picked(x);
+    const auto right = y.contiguous().view({-1});
+    torch::Tensor weight = w.contiguous();
+    auto gate = torch::empty_like(left);
+    auto out = torch::empty_like(left);
+    const int64_t n = left.numel();
+    const int64_t blocks = (n + 127) / 128;
+    gate_by_sigmoid<<<blocks, 128>>>(gate.data_ptr<float>(), left.data_ptr<float>(), right.data_ptr<float>(), n);
+    weighted<<<blocks, 128>>>(out.data_ptr<float>(), gate.data_ptr<float>(), weight.data_ptr<float>(), n);
+    return out;
 }
