@@ -39,8 +39,9 @@ def programs(example: Application, workload: Workload) -> tuple[Program, Program
     """Before and after; of a workload for a host function, all that the function launches."""
     texts, kernel = (example.before, example.after), example.kernel
     if workload.kernel != kernel:
+        path = Path("example.py" if example.language is Language.TRITON else "example.cu")
         before, after = (
-            program_from_file(Path("example.cu"), workload.kernel, workload, data=text.encode(), root=Path())
+            program_from_file(path, workload.kernel, workload, data=text.encode(), root=Path())
             for text in texts
         )
         return before, after

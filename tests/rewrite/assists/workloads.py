@@ -54,6 +54,23 @@ WORKLOADS = {
         workload("gated_weights", "n = [1, 770]", 'grid = ["1"]', "x: input float32 [n]", "y: input float32 [n]",
                  "w: input float32 [n]", "out: output float32 [n]"),
     ),
+    "centred": (
+        workload("squash", "n = [1, 770]", 'grid = ["1"]', "x: input float16 [n]", "w: input float16 [n]",
+                 "shift: float32 = 0.25", "s: output float16 [n]", "z: output float16 [n]", language="triton"),
+    ),
+    "add_rows": (
+        workload("add_and_norm", "R = [1, 5]\nC = [3, 70]", 'grid = ["1"]', "x: input float16 [R, C]",
+                 "r: input float16 [R, C]", "g: input float32 [C]", "eps: float32 = 1e-5", "out: output float16 [R, C]",
+                 language="triton"),
+    ),
+    "kept": (
+        workload("keep_some", "n = [1, 770]", 'grid = ["1"]', "x: input float32 [n]", "keep: input int8 [n]",
+                 "r: input float32 [n]", "scale: float32 = 2.0", "y: output float32 [n]", language="triton"),
+    ),
+    "tops": (
+        workload("below_top", "R = [1, 5]\nC = [3, 70]", 'grid = ["1"]', "x: input float32 [R, C]",
+                 "out: output float32 [R, C]", language="triton"),
+    ),
     "row_largest": (
         workload("shares", "rows = [1, 200]\ncols = [1, 33]", 'grid = ["1"]', "y: output float32 [rows, cols]",
                  "top: output float32 [rows]", "x: input float32 [rows, cols]", "rows: int32 = rows",

@@ -1,4 +1,6 @@
-"""A kernel behind which its host function launches another one, by as many threads in blocks of the same shape."""
+"""A kernel behind which its host function launches another one, by as many threads in blocks of the same shape, or by
+as many programs of Triton.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,8 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
     for launch in kernel.launches:
         then = launched_behind(kernel, launch)
         if then is not None:
-            detail = (
-                f"{launch.launcher} launches {then.kernel} right behind {kernel.name}, by as many threads"
-            )
+            what = "threads" if kernel.language is Language.CUDA else "programs"
+            detail = f"{launch.launcher} launches {then.kernel} right behind {kernel.name}, by as many {what}"
             yield Anchor(kernel.name_span, detail, {"next": then.kernel})
             return
 
@@ -43,5 +44,5 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
 PATTERN = AnchorPattern(
     title="Launches in turn",
     names={"next": "the kernel that is launched behind it"},
-    find=of_kernel(_find, Language.CUDA),
+    find=of_kernel(_find, Language.CUDA, Language.TRITON),
 )

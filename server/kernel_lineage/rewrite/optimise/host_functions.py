@@ -64,7 +64,8 @@ def joining(
 
 
 def _joined_by(skill: Skill, kernel: Kernel) -> Iterator[Candidate]:
-    assist = assist_for(skill.id) if skill.mechanism == _JOINING else None
+    joins = skill.mechanism == _JOINING and kernel.language.value in skill.languages
+    assist = assist_for(skill.id) if joins else None
     for anchor in anchors_of(kernel) if assist is not None else ():
         if assist is not None and anchor.pattern == assist.pattern:
             made = assist.rewrite(kernel, anchor)
