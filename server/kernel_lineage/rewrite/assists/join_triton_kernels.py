@@ -195,8 +195,8 @@ def _parts(call: ast.Call) -> tuple[ast.expr, ast.expr | None, ast.expr | None]:
     """The place, the value that is stored or that lanes have which the mask leaves out, and the mask, of a call."""
     is_store = called(call) == "store"
     order = ("pointer", "value", "mask") if is_store else ("pointer", "mask", "other")
-    given = dict(zip(order, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
-    return given["pointer"], given.get("value" if is_store else "other"), given.get("mask")
+    parts = dict(zip(order, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+    return parts["pointer"], parts.get("value" if is_store else "other"), parts.get("mask")
 
 
 def _declared_by(plain: Kernel, load: ast.Call) -> ast.Assign | None:

@@ -113,12 +113,12 @@ def _parameters(
     """The parameters of both kernels, each argument of the host once, and what the second one's are called."""
     parameters: list[JoinedParameter] = []
     passed: dict[tuple[str, bool, bool], str] = {}
-    given = turn.arguments(0)
+    arguments = turn.arguments(0)
     for p in turn.first.parameters:
-        if p.pointer and (given[p.name], False, True) in passed:
-            raise Refusal(f"{turn.first.name} is given `{given[p.name]}` twice")
-        passed.setdefault((given[p.name], p.constexpr, p.pointer), p.name)
-        parameters.append(JoinedParameter(p.name, given[p.name], p.constexpr, p.pointer))
+        if p.pointer and (arguments[p.name], False, True) in passed:
+            raise Refusal(f"{turn.first.name} is given `{arguments[p.name]}` twice")
+        passed.setdefault((arguments[p.name], p.constexpr, p.pointer), p.name)
+        parameters.append(JoinedParameter(p.name, arguments[p.name], p.constexpr, p.pointer))
     meanings: dict[str, str] = {}
     pointers: set[str] = set()
     for p in turn.then.parameters:

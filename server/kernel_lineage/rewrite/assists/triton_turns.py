@@ -43,7 +43,7 @@ class Host:
     @cached_property
     def values(self) -> dict[str, list[ast.expr | None]]:
         """Each name that is given values, with these; None for one that no plain assignment gives."""
-        given: dict[str, list[ast.expr | None]] = {n: [] for n in stored_names(self.function)}
+        values: dict[str, list[ast.expr | None]] = {n: [] for n in stored_names(self.function)}
         plain: list[ast.AST] = []
         for node in ast.walk(self.function):
             if (
@@ -51,12 +51,12 @@ class Host:
                 and len(node.targets) == 1
                 and isinstance(node.targets[0], ast.Name)
             ):
-                given[node.targets[0].id].append(node.value)
+                values[node.targets[0].id].append(node.value)
                 plain.append(node.targets[0])
         for node in ast.walk(self.function):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in plain:
-                given[node.id].append(None)
-        return given
+                values[node.id].append(None)
+        return values
 
     @cached_property
     def parameters(self) -> set[str]:
@@ -139,11 +139,11 @@ class TritonTurn:
         names = [p.name for p in kernel.parameters]
         if any(isinstance(a, ast.Starred) for a in call.args) or len(call.args) > len(names):
             raise Refusal(f"the launch of {kernel.name} does not tell all arguments")
-        given = dict(zip(names, map(ast.unparse, call.args), strict=False))
-        given |= {k.arg: ast.unparse(k.value) for k in call.keywords if k.arg in names}
-        if len(given) != len(names) or any(k.arg is None for k in call.keywords):
+        passed_on = dict(zip(names, map(ast.unparse, call.args), strict=False))
+        passed_on |= {k.arg: ast.unparse(k.value) for k in call.keywords if k.arg in names}
+        if len(passed_on) != len(names) or any(k.arg is None for k in call.keywords):
             raise Refusal(f"the launch of {kernel.name} does not tell all arguments")
-        return {name: given[name] for name in names}
+        return {name: passed_on[name] for name in names}
 
     def options(self, number: int) -> dict[str, str]:
         """What a launch says besides its arguments, such as `num_warps`."""
@@ -221,8 +221,8 @@ def _apart(turn: TritonTurn) -> str:
     if turn.options(0) != turn.options(1):
         return f"{first} and {then} are launched with different options"
     constants = [
-        {p.name: given[p.name] for p in kernel.parameters if p.constexpr}
-        for kernel, given in ((turn.first, turn.arguments(0)), (turn.then, turn.arguments(1)))
+        {p.name: passed_on[p.name] for p in kernel.parameters if p.constexpr}
+        for kernel, passed_on in ((turn.first, turn.arguments(0)), (turn.then, turn.arguments(1)))
     ]
     for name in sorted(constants[0].keys() & constants[1].keys()):
         if constants[0][name] != constants[1][name]:
