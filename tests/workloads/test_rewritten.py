@@ -472,3 +472,60 @@ def test_numbers_that_hang_on_a_condition_are_told_at_all_sizes(tmp_path: Path):
     blocks = {n: evaluate_int(step.launch.block[0], {"n": n}) for n in (3, 17, 40)}
     assert grids == {3: 1, 17: 2, 40: 6} and blocks == {3: 32, 17: 32, 40: 64}
     assert step.arguments[3] == "by" and not program.launched_where
+
+
+ALLOCATES = """#include <vector>
+std::vector<float> means(const std::vector<float>& values, int rows, int cols) {
+    std::vector<float> result(rows);
+    if (result.empty()) return result;
+    float *d_x, *d_out;
+    cudaMalloc(&d_x, values.size() * sizeof(float));
+    cudaMalloc(&d_out, rows * sizeof(float));
+    cudaMemcpy(d_x, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice);
+    LAUNCH
+    cudaMemcpy(result.data(), d_out, rows * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaFree(d_x);
+    cudaFree(d_out);
+    return result;
+}
+"""
+ALONE = "mean<<<rows, 32>>>(d_out, d_x, cols);"
+IN_TWO = """float* sums;
+    cudaMalloc(&sums, rows * sizeof(float));
+    cudaMemset(sums, 0, rows * sizeof(float));
+    parts<<<dim3((cols + 63) / 64, rows), 32>>>(sums, d_x, cols, 64);
+    divided<<<(rows + 31) / 32, 32>>>(d_out, sums, rows, cols);"""
+
+
+def test_what_a_function_allocates_and_copies_itself_are_the_arguments(tmp_path: Path):
+    before = MEAN + ALLOCATES.replace("LAUNCH", ALONE)
+    program = of_cuda(tmp_path, before, PARTS + ALLOCATES.replace("LAUNCH", IN_TWO))
+    assert [step.entry for step in program.steps if isinstance(step, LaunchStep)] == ["parts", "divided"]
+    (scratch,) = program.scratch
+    parts, divided = (step.arguments for step in program.steps if isinstance(step, LaunchStep))
+    assert parts[:2] == (scratch.name, "x") and divided[:2] == ("out", scratch.name)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("values.data(), values", "values.data() + 1, values", "other data are copied to the device"),
+        ("    cudaMemcpy(d_x", "    if (rows < 0) cudaMemcpy(d_x", "other data are copied to the device"),
+        (
+            "    float* sums",
+            "    cudaMemcpy(result.data(), d_out, 4, cudaMemcpyDeviceToHost);\n    float* sums",
+            "of `out` before launches",
+        ),
+        (
+            "    divided<<<",
+            "    cudaMemcpy(d_x, values.data(), 4, cudaMemcpyHostToDevice);\n    divided<<<",
+            "of `x` between launches",
+        ),
+    ],
+)
+def test_other_copies_are_not_passed_over(tmp_path: Path, old: str, new: str, reason: str):
+    before = MEAN + ALLOCATES.replace("LAUNCH", ALONE)
+    after = PARTS + ALLOCATES.replace("LAUNCH", IN_TWO)
+    assert old in after
+    with pytest.raises(ProgramError, match=reason):
+        of_cuda(tmp_path, before, after.replace(old, new, 1))

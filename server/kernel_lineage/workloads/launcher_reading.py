@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from math import prod
 
@@ -15,12 +16,13 @@ from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.copies import Copies
 from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import parts_of
 from kernel_lineage.workloads.following.launches import LaunchArgument
-from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.torch_work import TorchWork
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
@@ -33,6 +35,7 @@ from kernel_lineage.workloads.following.values import (
     Number,
     Opaque,
     Record,
+    Reference,
     Tensor,
     Value,
     plain,
@@ -63,6 +66,8 @@ class LauncherEnd:
     conditions: list[str] = field(default_factory=list)
     calls: int = 1
     of_torch: OfTorch = field(default_factory=lambda: OfTorch({}, ()))
+    copies: tuple[str, ...] = ()
+    """What it copies to arguments of the workload, and from them."""
 
 
 class LauncherReading(Copies, Reading):
@@ -75,6 +80,10 @@ class LauncherReading(Copies, Reading):
         self.bound, self._conditions = bound, dict[str, None]()
         self._streams: set[str] = set()
         self.torch = TorchSteps(self)
+        self._written: list[Node] = []
+        """The arguments of the call that is followed."""
+        self.copies: dict[str, None] = {}
+        """What is copied to the arguments of the workload, and from them, as it is told."""
         # What is timed comes first: where other sizes take another way, it is the one that counts.
         self.shapes = [workload.numbers(dims) for dims in (*workload.profile_dims, *workload.shapes())]
 
@@ -92,7 +101,14 @@ class LauncherReading(Copies, Reading):
             p.in_another_order or f"`{p.buffer.name or 'a tensor'}`, which torch works out," for p in tensors
         ]
         return LauncherEnd(
-            self.steps, self.scratch, gives, unread, list(self._conditions), self.calls, self.torch.made()
+            self.steps,
+            self.scratch,
+            gives,
+            unread,
+            list(self._conditions),
+            self.calls,
+            self.torch.made(),
+            tuple(sorted(self.copies)),
         )
 
     def _outside(self) -> dict[str, Value]:
@@ -137,6 +153,8 @@ class LauncherReading(Copies, Reading):
             return self._over_workload(bound.meanings[name])
         if parameter.type == STREAM:
             return plain(0)
+        if re.match(r"(?:std::)?(?:vector|array|span)\b", parameter.type):
+            return Opaque(f"`{name}`, a caller's list,")
         if isinstance(usual := self._default(parameter, Names()), Number):
             return usual
         return self.unset(parameter.type, 0, name) if parameter.stars <= 1 else Opaque(f"`{name}`")
@@ -174,6 +192,35 @@ class LauncherReading(Copies, Reading):
         if len(self._streams) > 1:
             raise NotFollowed("a launch on another stream than the one before it")
         return super().launched(callee, node, names)
+
+    def runtime(self, name: str, args: list[Value]) -> bool:
+        """Also what a function allocates itself for an argument of the workload, and fills before it launches."""
+        place = args[0] if args else None
+        if name in ALLOCATORS and isinstance(place, Reference) and place.name in self.bound.buffers:
+            library_call(name, args, self.sizes)
+            buffer = buffer_at(place)
+            if buffer is not None:
+                buffer.cleared = False
+                self.memory[buffer] = self.bound.buffers[place.name]
+            return True
+        if not name.startswith("cudaMemcpy") or len(args) < 3 or "Symbol" in name:
+            return super().runtime(name, args)
+        into, origin = (self.memory.get(b, "") if (b := buffer_at(a)) is not None else "" for a in args[:2])
+        if bool(into) == bool(origin) or {into, origin} & {one.name for one in self.scratch}:
+            return False
+        launched = any(isinstance(step, LaunchStep) for step in self.steps)
+        if launched == bool(into):
+            raise NotFollowed(f"`{name}()` of `{into or origin}` {'between' if into else 'before'} launches")
+        told = args[2] if isinstance(args[2], Number) else None
+        host = self._written[1 if into else 0 : 2 if into else 1]
+        self.copies[f"{into} {origin} {_told(host)} {told.text if told else _told(self._written[2:3])}"] = (
+            None
+        )
+        return True
+
+    def launched_by_function(self, name: str, args: list[Value], node: Node) -> bool:
+        self._written = arguments_of(node.child_by_field_name("arguments"))
+        return super().launched_by_function(name, args, node)
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
         """A tensor that holds nothing, or zeros, or what is worked out. Raises `NotFollowed` for other contents."""
@@ -233,6 +280,10 @@ class LauncherReading(Copies, Reading):
     def _name_of(self, value: Value | None) -> str:
         buffer = value.buffer if isinstance(value, Tensor) else None
         return self.memory.get(buffer, "") if buffer is not None else ""
+
+
+def _told(nodes: list[Node]) -> str:
+    return "".join("".join(text_of(node).split()) for node in nodes)
 
 
 def check_same(scratch: Scratch, output: str, workload: Workload) -> None:

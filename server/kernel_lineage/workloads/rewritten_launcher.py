@@ -80,6 +80,8 @@ def _program(
     if [step.entry for step in launches] != [kernel.name for kernel, _ in launched]:
         names = ", ".join(step.entry for step in launches) or "nothing"
         raise Unclear(f"launches {names} before the change, and the workload is of other launches")
+    if before.copies != after.copies:
+        raise Unclear("other data are copied to the device, or from it, than before the change")
     arguments: dict[str, str] = {}
     constants: dict[str, str] = {}
     dims = next(iter(workload.profile_dims), None) or next(workload.shapes())

@@ -42,6 +42,7 @@ from kernel_lineage.workloads.following.values import (
     Text,
     TypeName,
     Value,
+    combined,
     divided,
     plain,
     times,
@@ -265,8 +266,9 @@ class Calls(Bodies):
             return method_of_sizes(base, name, args, self.sizes)
         if isinstance(base, Buffer) and name in ("data", "get", "begin"):
             return Pointer(base, base.dtype)
-        if isinstance(base, Buffer) and name == "size" and base.size is not None:
-            return divided(base.size, plain(bytes_of(base.dtype) or 1))
+        if isinstance(base, Buffer) and name in ("size", "empty") and base.size is not None:
+            count = divided(base.size, plain(bytes_of(base.dtype) or 1))
+            return count if name == "size" else combined("==", count, plain(0))
         if isinstance(base, list):
             return _method_of_list(base, name, args)
         if isinstance(base, Pointer) and base.buffer is None and name in ("has_value", "defined"):

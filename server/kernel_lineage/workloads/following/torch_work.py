@@ -89,9 +89,11 @@ def torch_work(name: str, args: Sequence[Value], sizes: Sizes) -> TorchWork | No
     if name in _PAIRED and rest and isinstance(rest[0], Tensor):
         own = _PAIRED[name]
     is_ours = own in {*UNARY, *BINARY, *CLAMPS, "clamp", *REDUCTIONS}
-    for one in args if is_ours else ():
+    for one in args if is_ours and own != "clone" else ():
         if isinstance(one, Opaque):
             raise NotFollowed(one.why)
+    if own == "clone":
+        rest = []  # the format of memory
     if own in UNARY and isinstance(first, Tensor) and not rest:
         kind = "float" if own in _OF_FLOATS and not _is_float(first.dtype) else first.dtype
         return _elementwise(own, UNARY[own], (first,), kind, in_place=is_in_place)
