@@ -198,7 +198,7 @@ def test_stages_that_were_not_reached_say_so():
 
 
 SHAPE = ShapeSpeed(
-    dims={"C": 8}, baseline_us=1, candidate_us=1, median=1, low=1, high=1, noise=0, state=SpeedState.SAME
+    dims={"C": 8}, baseline_us=40, candidate_us=40, median=1, low=1, high=1, noise=0, state=SpeedState.SAME
 )
 
 

@@ -149,11 +149,13 @@ _CONSEQUENCES = BACKGROUND | {"coalesced_access"}
 """What comes with mapping a row to a warp or a block: of several mechanisms none of these names the step."""
 
 
-def _preference(place: _Placed) -> tuple[int, bool, int, str, int]:
+def _preference(place: _Placed) -> tuple[int, bool, int, bool, str, int]:
+    """The place that comes first is the likeliest; of cards that are alike, one whose anchor an assist works from."""
     provided = set(place.skill.provides) | {place.skill.mechanism}
     loose = sum(len(unbound(c.expr, place.bindings)) for c in place.lesson.conditions)
     shared = len(provided & set(place.lesson.mechanisms))
-    return -shared, place.skill.mechanism in _CONSEQUENCES, loose, place.skill.id, place.anchor.span.start
+    skill, start = place.skill, place.anchor.span.start
+    return -shared, skill.mechanism in _CONSEQUENCES, loose, not skill.assist, skill.id, start
 
 
 def _proposal(places: Sequence[_Placed], with_code: bool) -> Proposal:
