@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernel_gate.dtype_names import FLOAT_NAMES
-from kernel_gate.shapes import hidden_shapes, named_shapes, typical_shape
+from kernel_gate.shapes import elements, hidden_shapes, named_shapes, typical_shape
 from kernel_gate.variations import AT_LARGEST, MOST_IN_TURN, OF_CONSTANTS, Variation, variations_of
 from kernel_gate.workload import Workload
 
@@ -240,6 +240,7 @@ _OF_SCALARS = (
 )
 """Values that a float scalar takes, each with those of the inputs."""
 _WIDE = 1 << 32
+_MOST_DRAWN = 1 << 24
 _ABOVE_ONE = 2
 
 
@@ -301,6 +302,21 @@ def constant_integers(workload: Workload) -> dict[str, int]:
     """
     scalars = (a for a in workload.args if a.kind == "scalar" and a.dtype.lstrip("u").startswith("int"))
     return {a.name: int(str(a.value)) for a in scalars if re.fullmatch(r"\s*[-+]?\d+\s*", str(a.value))}
+
+
+def infinities_at_callers_sizes(workload: Workload, seed: int) -> list[Case]:
+    """Cases of the callers' largest shape with rows of infinities that fill whole tiles, one for each input of floats,
+    for a device that is fast enough; none of a shape that takes too long to draw.
+    """
+    callers = max(workload.profile_dims, key=lambda d: elements(workload, d), default=None)
+    inputs = [a for a in workload.args if a.kind in {"input", "inout"}]
+    if callers is None or elements(workload, callers) > _MOST_DRAWN:
+        return []
+    free = sum(a.has_free_values and a.dtype in FLOAT_NAMES for a in inputs)
+    return [
+        Case(dict(callers), seed + 7000 + i, Variation.INFINITE, origin="hidden")
+        for i in range(min(free, MOST_IN_TURN))
+    ]
 
 
 def other_integer(workload: Workload, case: Case) -> str | None:

@@ -8,6 +8,7 @@ from kernel_gate.cases import (
     Case,
     constant_integers,
     float_scalars,
+    infinities_at_callers_sizes,
     needed_of_scalars,
     parse_dims,
     plan,
@@ -413,3 +414,13 @@ def test_a_permutation_has_every_number_once_as_long_as_there_are_enough():
     assert np.array_equal(drawn("permutation(C)", "int32").ravel(), few)
     with pytest.raises(WorkloadError, match="permutation"):
         with_values("permutation", "int32")
+
+
+def test_callers_sizes_have_infinities_in_each_input_of_floats():
+    callers = workload().model_copy(update={"profile_dims": ({"N": 64, "C": 4096},)})
+    (case,) = infinities_at_callers_sizes(callers, 91)
+    assert (case.dims, case.variation) == ({"N": 64, "C": 4096}, Variation.INFINITE)
+    x = make_inputs(callers, case)["x"]
+    assert any(np.isneginf(row[:2048]).all() and np.isfinite(row[2048:]).all() for row in x)
+    large = workload().model_copy(update={"profile_dims": ({"N": 1 << 15, "C": 1 << 15},)})
+    assert infinities_at_callers_sizes(large, 91) == []

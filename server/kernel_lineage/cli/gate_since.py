@@ -56,6 +56,7 @@ def gate_since(
     from kernel_lineage.history.git import RepositoryError, open_repository
     from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes
     from kernel_lineage.learning.gated_edits import EditGate
+    from kernel_lineage.rewrite.proving.both import proving
 
     judged: list[NamedVerdict] = []
     try:
@@ -70,7 +71,7 @@ def gate_since(
                 repository,
                 since,
                 wanted,
-                lambda request, candidate, name: run.judge(request, candidate, name, pool),
+                proving(lambda request, candidate, name: run.judge(request, candidate, name, pool)),
                 device=device,
                 options=options,
                 at_once=pool.size,

@@ -19,7 +19,6 @@ from pydantic import BaseModel
 from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.options import GateOptions
 from kernel_gate.reporting.named import NamedVerdict
-from kernel_gate.request import GateRequest
 from kernel_gate.standing import Standing
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
@@ -115,7 +114,7 @@ class EditGate:
         `on_draft` is told how many mutants of how many a drafted workload has been tried on.
         """
         # Heavy: what drafts workloads and proves. A hook that only asks what is known needs none of it.
-        from kernel_lineage.rewrite.proving.both import judged_with_proofs
+        from kernel_lineage.rewrite.proving.both import proving
         from kernel_lineage.workloads.on_the_spot import SpotWorkload, workload_on_the_spot
 
         open_: dict[str, list[str]] = {}
@@ -123,17 +122,11 @@ class EditGate:
         def workload_of(pair: ChangedKernel) -> SpotWorkload:
             return workload_on_the_spot(pair.before.file, pair.former, "emulated", on_draft)
 
-        def with_proofs(request: GateRequest, candidate: Path, name: str) -> Verdict:
-            before, after = request.baseline, request.candidate
-            return judged_with_proofs(
-                lambda: judge(request, candidate, name), before, after, candidate, request.workload
-            )
-
         def keep(pair: ChangedKernel, verdict: Verdict, workload: Workload | None) -> None:
             open_[pair.name] = self.keep(pair, verdict, workload)
 
         for one in gate_pairs(
-            changed, with_proofs, workload_of, top=self.root, device=device, options=options, keep=keep
+            changed, proving(judge), workload_of, top=self.root, device=device, options=options, keep=keep
         ):
             yield one, open_[one.kernel]
 

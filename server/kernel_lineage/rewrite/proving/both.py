@@ -18,6 +18,7 @@ from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.expr.solver import SolverMissingError
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.code.model import UnreadableError
@@ -61,6 +62,23 @@ class Proofs:
     """What is refuted beyond the callers' sizes."""
     open: str = ""
     """Why nothing, or not all, is known."""
+
+
+def proving(
+    judge: Callable[[GateRequest, Path, str], Verdict],
+) -> Callable[[GateRequest, Path, str], Verdict]:
+    """A judge of requests whose verdicts have the proofs of both programs."""
+
+    def judged(request: GateRequest, candidate: Path, name: str) -> Verdict:
+        return judged_with_proofs(
+            lambda: judge(request, candidate, name),
+            request.baseline,
+            request.candidate,
+            candidate,
+            request.workload,
+        )
+
+    return judged
 
 
 def judged_with_proofs(
