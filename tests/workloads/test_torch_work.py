@@ -13,7 +13,7 @@ from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.programs import program_from_file
 
-GATED = GateOptions(check_seconds=20, callers_seconds=0)
+GATED = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
 PLAIN = """#include <torch/extension.h>
 __global__ void twice(const float* x, float* y, int64_t n) {
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

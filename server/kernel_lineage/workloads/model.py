@@ -100,6 +100,12 @@ class Structure:
     align: int
 
 
+BENCHMARKED = " times"
+"""How a note ends on sizes that a benchmark of the caller's times."""
+_TIMES_LARGER = 64
+"""Times the elements of a launch that is not worth timing beside a larger one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What is known of how a kernel is run."""
@@ -157,11 +163,16 @@ class Draft:
 
     @property
     def timed(self) -> tuple[Mapping[str, int], ...]:
-        """The sizes that are timed, those of its dims first: all that callers come with, as far as promises hold."""
+        """The sizes that are timed, those of its dims first: all that callers come with, as far as promises hold, but
+        for those at the edges of tests, such as one row, beside which others are many times as large.
+        """
         sizes = ({name: other.get(name, size) for name, size in self.dims.items()} for other in self.others)
         kept = [dict(self.dims)]
         kept += [other for other in sizes if other not in kept and not broken(other, self.promises)]
-        return tuple(kept)
+        if any(note.endswith(BENCHMARKED) for note in self.assumed):
+            return tuple(kept)
+        elements = [self.elements(one) for one in kept]
+        return tuple(one for one, n in zip(kept, elements, strict=True) if n * _TIMES_LARGER >= max(elements))
 
     def elements(self, sizes: Mapping[str, int]) -> int:
         """Elements of all buffers at some sizes of the dims; 0 where an extent cannot be computed."""
