@@ -58,7 +58,7 @@ def checked(before: str, after: str, seed: int = 7) -> Stage:
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    first_now([(SUM, COMPENSATED), (COMPENSATED, SUM), (LOG_SUM, ASKED), (LOG_SUM, CARRIED)], 2),
+    first_now([(SUM, COMPENSATED), (COMPENSATED, SUM), (LOG_SUM, ASKED)], 2),
 )
 def test_what_only_infinities_make_nan_is_needed_of_the_inputs(before, after):
     stage = checked(before, after)
@@ -83,6 +83,7 @@ def test_both_alike_need_nothing():
             (LOG_SUM.replace("= m +", "= m == -INFINITY ? 0.0f : m +"), LOG_SUM),  # masked rows
             (LOG_SUM, ASKED.replace("m + logf(s)", "m == -INFINITY ? 0.0f : m + logf(s)")),
             (LOG_SUM, LOG_SUM.replace("m = -INFINITY", "m = -4000.5f")),  # a number for a row of infinities
+            (LOG_SUM, CARRIED),  # rows of which a part is masked, which has a maximum of its own
         ],
         3,
     ),
