@@ -22,13 +22,14 @@ from kernel_lineage.code.model import Access, UnreadableError
 from kernel_lineage.code.setting import LaunchSetting, Setting
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import contains, text_of
-from kernel_lineage.kernels.edits import Edit, differing_lines, edited
+from kernel_lineage.kernels.edits import Edit, edited
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.obligation import Status
 from kernel_lineage.proofs.obligations.written_once import told_apart
+from kernel_lineage.rewrite.assists.in_turn import joined_in_turn
 from kernel_lineage.rewrite.assists.joined_bodies import joined, name_of, work_of_thread
 from kernel_lineage.rewrite.assists.kept_values import Buffers, kept_values
 from kernel_lineage.rewrite.assists.layout import (
@@ -41,33 +42,17 @@ from kernel_lineage.rewrite.assists.layout import (
     start_of_line,
     taken_name,
 )
-from kernel_lineage.rewrite.assists.model import Assist, MayOverlap, Refusal, attempt
+from kernel_lineage.rewrite.assists.model import Assist, MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.turns import Turn, turn_of
 from kernel_lineage.rewrite.candidate import Candidate
 
 _LIMIT_MS = 2000
 _DISPATCHED = "scalar_t"
 """What torch's dispatch calls the type that it goes through."""
-_MOST = 8
-"""Kernels in a row that are joined."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
-    here, turn = _with_next(kernel)
-    names = [kernel.name, turn.then.name]
-    while len(names) < _MOST:
-        made = attempt(partial(_with_next, here))
-        if isinstance(made, Refusal):
-            break
-        here, further = made
-        names.append(further.then.name)
-    edits = differing_lines(data_of(here).decode(), data_of(kernel).decode())
-    explanation = (
-        f"{here.name} does what {', '.join(names[:-1])} and {names[-1]} did one behind the other: each thread goes on "
-        "with what it has, and one launch takes the place of several."
-    )
-    candidate = ASSIST.candidate(kernel, edits, explanation=explanation)
-    return replace(candidate, function=turn.host.function.name, becomes=here.name)
+    return joined_in_turn(ASSIST, kernel, _with_next, "thread")
 
 
 def _with_next(kernel: Kernel) -> tuple[Kernel, Turn]:

@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kernel_gate.expr.polynomials import polynomial
-from kernel_lineage.code.model import Access, UnreadableError
+from kernel_lineage.code.model import Access
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.edits import Edit, differing_lines, edited
+from kernel_lineage.kernels.edits import Edit, edited
 from kernel_lineage.kernels.python_text import module_lines, names_in_order
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.proofs.triton.read import open_setting, read_triton
+from kernel_lineage.rewrite.assists.in_turn import joined_in_turn
 from kernel_lineage.rewrite.assists.joined_programs import JoinedPrograms, body_of, joined_programs
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
@@ -36,31 +36,15 @@ from kernel_lineage.rewrite.assists.layout import (
     start_of_line,
     taken_name,
 )
-from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_places import called, function_of, span_of, stored_names
+from kernel_lineage.rewrite.assists.triton_tiles import model_of
 from kernel_lineage.rewrite.assists.triton_turns import TritonTurn, triton_turn_of
 from kernel_lineage.rewrite.candidate import Candidate
 
-_MOST = 8
-"""Kernels in a row that are joined."""
-
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
-    here, turn = _with_next(kernel)
-    names = [kernel.name, turn.then.name]
-    while len(names) < _MOST:
-        made = attempt(partial(_with_next, here))
-        if isinstance(made, Refusal):
-            break
-        here, further = made
-        names.append(further.then.name)
-    explanation = (
-        f"{here.name} does what {', '.join(names[:-1])} and {names[-1]} did one behind the other: each program goes on "
-        "with what it has, and one launch takes the place of several."
-    )
-    edits = differing_lines(data_of(here).decode(), data_of(kernel).decode())
-    candidate = ASSIST.candidate(kernel, edits, explanation=explanation)
-    return replace(candidate, function=turn.launch.launcher or "", becomes=here.name)
+    return joined_in_turn(ASSIST, kernel, _with_next, "program")
 
 
 def _with_next(kernel: Kernel) -> tuple[Kernel, TritonTurn]:
@@ -253,13 +237,7 @@ def _handed_over(
     """What the first kernel stores and the other one loads again at the same places. Refused where anything else that
     one of them stores may be touched by the other.
     """
-    try:
-        model = read_triton(plain, open_setting(plain))
-    except (UnreadableError, RecursionError) as error:
-        raise Refusal(f"the addresses of {plain.name} could not be read: {error}") from error
-    if model.problems:
-        line, what = model.problems[0]
-        raise Refusal(f"what line {line} does could not be read: {what}")
+    model = model_of(plain)
     begins = function_of(plain).lineno + one.head().count("\n") + one.first.count("\n")
     accesses = [a for a in model.accesses if a.space == "global"]
     firsts = [a for a in accesses if _line(a) < begins]

@@ -97,12 +97,8 @@ class Tiles:
         return [p for p in self.bounds if p.size == size]
 
 
-def tiles_of(kernel: Kernel) -> Tiles:
-    """The tiles of a kernel. Refused where its addresses cannot be read, or no size is free."""
-    function = function_of(kernel)
-    constants = [p.name for p in kernel.parameters if p.constexpr]
-    if next(calls_of(function, "num_programs"), None) is not None:
-        raise Refusal(f"{kernel.name} asks how many programs there are")
+def model_of(kernel: Kernel) -> Model:
+    """What a kernel reads and writes. Refused where a part of it cannot be read."""
     try:
         model = read_triton(kernel, open_setting(kernel))
     except (UnreadableError, RecursionError) as error:
@@ -110,6 +106,16 @@ def tiles_of(kernel: Kernel) -> Tiles:
     if model.problems:
         line, what = model.problems[0]
         raise Refusal(f"what line {line} does could not be read: {what}")
+    return model
+
+
+def tiles_of(kernel: Kernel) -> Tiles:
+    """The tiles of a kernel. Refused where its addresses cannot be read, or no size is free."""
+    function = function_of(kernel)
+    constants = [p.name for p in kernel.parameters if p.constexpr]
+    if next(calls_of(function, "num_programs"), None) is not None:
+        raise Refusal(f"{kernel.name} asks how many programs there are")
+    model = model_of(kernel)
     if not model.accesses:
         raise Refusal(f"{kernel.name} is not known to read or write anything")
     tiles = Tiles(blocks=_blocks(model, constants))

@@ -133,6 +133,11 @@ class TritonTurn:
     host: Host
     module: Module
 
+    @property
+    def launcher(self) -> str:
+        """The host function that launches both."""
+        return self.launch.launcher or ""
+
     def arguments(self, number: int) -> dict[str, str]:
         """What the host gives each parameter of the first kernel (0) or of the other (1), by its name."""
         kernel, call = (self.first, self.then)[number], self.calls[number]

@@ -142,6 +142,11 @@ class Turn:
     """Those that launch them."""
     host: Host
 
+    @property
+    def launcher(self) -> str:
+        """The host function that launches both."""
+        return self.host.function.name
+
     def base(self, argument: str) -> str:
         """The variable of the host that an argument is the buffer of. Refused where it is another place."""
         base = _base(argument)
