@@ -188,8 +188,8 @@ def _grow(
 def _alike(workload: Workload) -> list[Variation]:
     """Integers that are alike: counts and sums of them may not fit. Infinities that fill a tile of a long row."""
     every = [a for a in workload.args if a.kind in {"input", "inout"}]
-    inputs = [a for a in every if not DTYPES[a.dtype].is_float]
-    variations = [Variation.INFINITE] if any(a.has_free_values for a in every if a not in inputs) else []
+    floats, inputs = ([a for a in every if DTYPES[a.dtype].is_float is kind] for kind in (True, False))
+    variations = [Variation.INFINITE] if any(a.has_free_values for a in floats) else []
     if any(a.has_limits for a in inputs):
         variations += [Variation.LOWEST, Variation.UPPER]
     if any(a.has_free_values for a in inputs):

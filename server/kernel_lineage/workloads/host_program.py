@@ -31,9 +31,9 @@ class Unclear(Exception):  # noqa: N818
 class OfTorch:
     """Kernels that do what functions of PyTorch do, so that a program stands without torch."""
 
-    kernels: Mapping[str, str]
+    kernels: Mapping[str, str] = field(default_factory=dict)
     """Name → text in CUDA C++."""
-    functions: tuple[str, ...]
+    functions: tuple[str, ...] = ()
     """The functions of PyTorch, each once."""
 
     @property
@@ -58,8 +58,13 @@ class HostProgram:
     """What holds over dims where the function takes these steps; elsewhere it takes others."""
     calls: int = 1
     """How often the function is called: twice where a later call finds other contents than the first."""
-    of_torch: OfTorch = field(default_factory=lambda: OfTorch({}, ()))
+    of_torch: OfTorch = field(default_factory=OfTorch)
     """What PyTorch works out between the launches."""
+
+    @property
+    def label(self) -> str:
+        """What is said of a program of these steps beside its name."""
+        return f"{', called twice' if self.calls > 1 else ''}{self.of_torch.label}"
 
     @property
     def kernels(self) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ class LauncherEnd:
     """What it returns besides that no launch has written, or that is not followed."""
     conditions: list[str] = field(default_factory=list)
     calls: int = 1
-    of_torch: OfTorch = field(default_factory=lambda: OfTorch({}, ()))
+    of_torch: OfTorch = field(default_factory=OfTorch)
     copies: tuple[str, ...] = ()
     """What it copies to arguments of the workload, and from them."""
 
@@ -80,8 +80,6 @@ class LauncherReading(Copies, Reading):
         self.bound, self._conditions = bound, dict[str, None]()
         self._streams: set[str] = set()
         self.torch = TorchSteps(self)
-        self._written: list[Node] = []
-        """The arguments of the call that is followed."""
         self.copies: dict[str, None] = {}
         """What is copied to the arguments of the workload, and from them, as it is told."""
         # What is timed comes first: where other sizes take another way, it is the one that counts.
@@ -194,7 +192,7 @@ class LauncherReading(Copies, Reading):
         return super().launched(callee, node, names)
 
     def runtime(self, name: str, args: list[Value]) -> bool:
-        """Also what a function allocates itself for an argument of the workload, and fills before it launches."""
+        """Also what a function allocates itself for an argument of the workload."""
         place = args[0] if args else None
         if name in ALLOCATORS and isinstance(place, Reference) and place.name in self.bound.buffers:
             library_call(name, args, self.sizes)
@@ -203,24 +201,30 @@ class LauncherReading(Copies, Reading):
                 buffer.cleared = False
                 self.memory[buffer] = self.bound.buffers[place.name]
             return True
+        return super().runtime(name, args)
+
+    def launched_by_function(self, name: str, args: list[Value], node: Node) -> bool:
+        return self._is_copied(name, args, node) or super().launched_by_function(name, args, node)
+
+    def _is_copied(self, name: str, args: list[Value], node: Node) -> bool:
+        """Whether a call copies to an argument of the workload before the launches, or from one behind them.
+
+        Raises `NotFollowed` where it does so at another time.
+        """
         if not name.startswith("cudaMemcpy") or len(args) < 3 or "Symbol" in name:
-            return super().runtime(name, args)
+            return False
         into, origin = (self.memory.get(b, "") if (b := buffer_at(a)) is not None else "" for a in args[:2])
         if bool(into) == bool(origin) or {into, origin} & {one.name for one in self.scratch}:
             return False
         launched = any(isinstance(step, LaunchStep) for step in self.steps)
         if launched == bool(into):
             raise NotFollowed(f"`{name}()` of `{into or origin}` {'between' if into else 'before'} launches")
-        told = args[2] if isinstance(args[2], Number) else None
-        host = self._written[1 if into else 0 : 2 if into else 1]
-        self.copies[f"{into} {origin} {_told(host)} {told.text if told else _told(self._written[2:3])}"] = (
-            None
+        first, second, size = (
+            "".join(text_of(n).split()) for n in arguments_of(node.child_by_field_name("arguments"))[:3]
         )
+        count = args[2].text if isinstance(args[2], Number) else size
+        self.copies[f"{into} {origin} {second if into else first} {count}"] = None
         return True
-
-    def launched_by_function(self, name: str, args: list[Value], node: Node) -> bool:
-        self._written = arguments_of(node.child_by_field_name("arguments"))
-        return super().launched_by_function(name, args, node)
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
         """A tensor that holds nothing, or zeros, or what is worked out. Raises `NotFollowed` for other contents."""
@@ -280,10 +284,6 @@ class LauncherReading(Copies, Reading):
     def _name_of(self, value: Value | None) -> str:
         buffer = value.buffer if isinstance(value, Tensor) else None
         return self.memory.get(buffer, "") if buffer is not None else ""
-
-
-def _told(nodes: list[Node]) -> str:
-    return "".join("".join(text_of(node).split()) for node in nodes)
 
 
 def check_same(scratch: Scratch, output: str, workload: Workload) -> None:

@@ -122,8 +122,7 @@ def program_from_file(
         return replace(_with_skipped(whole, former, source), name=name or path.name)
     bare = before.rpartition("::")[2]
     program = replace(program, of_torch=torch_beside(bare, former, source))
-    names = launched_beside(bare, former, source)
-    beside = tuple(k for k in names if there is None or k != there.name)
+    beside = tuple(k for k in launched_beside(bare, former, source) if there is None or k != there.name)
     if beside:
         whole = whole_of() if not launch else ""
         program = whole if isinstance(whole, Program) else replace(program, beside=beside)
@@ -313,7 +312,7 @@ def _launched(
         scratch=read_steps.scratch,
         launched_where=read_steps.conditions,
         own_dims=own_dims(workload, read_steps.numbers),
-        name=f"{label}{', called twice' if read_steps.calls > 1 else ''}{read_steps.of_torch.label}",
+        name=label + read_steps.label,
         calls=read_steps.calls,
     )
 

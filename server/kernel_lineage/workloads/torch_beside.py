@@ -17,17 +17,25 @@ from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.checks import arguments_of
-from kernel_lineage.workloads.following.torch_work import BINARY, CLAMPS, OPERATORS, REDUCTIONS, UNARY
+from kernel_lineage.workloads.following.tensors import PERMUTES
+from kernel_lineage.workloads.following.torch_work import (
+    ALIASES,
+    BINARY,
+    CASTS,
+    CLAMPS,
+    OPERATORS,
+    REDUCTIONS,
+    UNARY,
+)
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.triton.host_modules import module_of
 
 _WORK = frozenset(
-    {*UNARY, *BINARY, *CLAMPS, *REDUCTIONS, "clamp", "clip", "max", "min", "pow", "prod", "norm", "var", "std",
-     "softmax", "log_softmax", "logsumexp", "matmul", "mm", "bmm", "addmm", "einsum", "cumsum", "cumprod", "sort",
-     "argsort", "topk", "argmax", "argmin", "where", "masked_fill", "index_select", "index_add", "gather", "scatter",
-     "scatter_add", "cat", "stack", "flip", "roll", "any", "all", "to", "type_as", "float", "half", "bfloat16",
-     "double", "int", "long", "copy_", "fill_", "multiply", "divide", "subtract", "negative", "absolute", "true_divide",
-     "nan_to_num", "sign", "gelu", "silu", "t", "transpose", "permute"}
+    {*UNARY, *BINARY, *CLAMPS, *REDUCTIONS, *ALIASES, *CASTS, "clamp", "pow", "prod", "norm", "var", "std", "softmax",
+     "log_softmax", "logsumexp", "matmul", "mm", "bmm", "addmm", "einsum", "cumsum", "cumprod", "sort", "argsort",
+     "topk", "argmax", "argmin", "where", "masked_fill", "index_select", "index_add", "gather", "scatter",
+     "scatter_add", "cat", "stack", "flip", "roll", "any", "all", "to", "type_as", "int", "long", "copy_", "fill_",
+     "nan_to_num", "sign", "gelu", "silu", *PERMUTES}
 )  # fmt: skip
 """Functions of PyTorch, and methods of its tensors, that work out other values than they are given."""
 _OF_TENSORS = frozenset(

@@ -28,7 +28,7 @@ _SAME = frozenset(
     {"contiguous", "cuda", "detach", "clone", "value", "data", "alias", "requires_grad_", "set_requires_grad", "get",
      "expect_contiguous", "operator", "to_dense", "cpu"}
 )  # fmt: skip
-_PERMUTES = frozenset({"t", "transpose", "permute"})
+PERMUTES = frozenset({"t", "transpose", "permute"})
 """Methods that give the same memory with its extents in another order."""
 _TRUE = frozenset(
     {"is_contiguous", "is_cuda", "defined", "has_value", "is_floating_point", "is_non_overlapping_and_dense"}
@@ -136,7 +136,7 @@ def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Val
         return tensor
     if name in ("view", "reshape", "flatten", "view_as", "reshape_as"):
         return _viewed(tensor, args[0] if args else plain(-1), sizes)
-    if name in _PERMUTES and tensor.rank is not None:
+    if name in PERMUTES and tensor.rank is not None:
         order = _order_of(tensor, name, args)
         moved = dict(enumerate(sizes.extent(tensor, old) for old in order))
         return Tensor(Buffer(""), moved, tensor.rank, tensor.dtype, (tensor, order))
@@ -144,7 +144,7 @@ def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Val
 
 
 def _order_of(tensor: Tensor, name: str, args: list[Value]) -> tuple[int, ...]:
-    """The extents of a tensor in the order in which a method of `_PERMUTES` has them. Raises `NotFollowed`."""
+    """The extents of a tensor in the order in which a method of `PERMUTES` has them. Raises `NotFollowed`."""
     rank = tensor.rank or 0
     numbers = args[0] if args and isinstance(args[0], list) else args
     order = [int(v.value) % rank for v in numbers if isinstance(v, Number)] if name != "t" else [0, 1]

@@ -43,13 +43,15 @@ CLAMPS: Mapping[str, str] = {
 }
 REDUCTIONS = frozenset({"amax", "amin", "mean", "sum"})
 OPERATORS: Mapping[str, str] = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
-_SAME_NAMES = {"multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs",
+ALIASES = {"multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs",
                "true_divide": "div", "max": "amax", "min": "amin", "clip": "clamp"}  # fmt: skip
 _PAIRED = {"max": "maximum", "min": "minimum"}
-_CASTS = {"float": "float", "half": "half", "bfloat16": "__nv_bfloat16", "double": "double"}
+CASTS = {"float": "float", "half": "half", "bfloat16": "__nv_bfloat16", "double": "double"}
 _OF_FLOATS = UNARY.keys() - {"abs", "neg", "relu", "square", "clone"}
 """What gives floats of whole numbers."""
 _OF_BOTH = frozenset({"amax", "amin"})
+_OF_TENSORS = frozenset({*UNARY, *BINARY, *CLAMPS, "clamp", *REDUCTIONS}) - {"clone"}
+"""Operations of which every argument has to be told."""
 CONVERTED, FILLED = "to", "fill"
 _KEPT = "{0}"
 
@@ -82,14 +84,13 @@ def torch_work(name: str, args: Sequence[Value], sizes: Sizes) -> TorchWork | No
     Raises `NotFollowed` for arguments that are not understood.
     """
     own = name.removesuffix("_")
-    own, is_in_place = _SAME_NAMES.get(own, own), name.endswith("_")
+    own, is_in_place = ALIASES.get(own, own), name.endswith("_")
     if not args or not any(isinstance(a, Tensor) for a in args[:2]):
         return None
     first, rest = args[0], list(args[1:])
     if name in _PAIRED and rest and isinstance(rest[0], Tensor):
         own = _PAIRED[name]
-    is_ours = own in {*UNARY, *BINARY, *CLAMPS, "clamp", *REDUCTIONS}
-    for one in args if is_ours and own != "clone" else ():
+    for one in args if own in _OF_TENSORS else ():
         if isinstance(one, Opaque):
             raise NotFollowed(one.why)
     if own == "clone":
@@ -106,8 +107,8 @@ def torch_work(name: str, args: Sequence[Value], sizes: Sizes) -> TorchWork | No
         return None if is_pair else _reduced(own, first, rest, sizes)
     if not isinstance(first, Tensor):
         return None
-    if own in (CONVERTED, "toType", "type_as", *_CASTS) and not is_in_place:
-        kind = _CASTS.get(own, "") or next((k for a in rest if (k := dtype_in(a))), "")
+    if own in (CONVERTED, "toType", "type_as", *CASTS) and not is_in_place:
+        kind = CASTS.get(own, "") or next((k for a in rest if (k := dtype_in(a))), "")
         of = rest[0] if rest and isinstance(rest[0], Tensor) else None
         kind = kind or (of.dtype if of is not None else "")
         if not kind:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernel_gate.expressions import ExpressionError, evaluate
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import BENCHMARKED, Draft
 from kernel_lineage.workloads.promises import broken
 
 _MOST_ELEMENTS = 1 << 28
@@ -23,7 +23,7 @@ def with_sizes_of(draft: Draft, timed: Sequence[Draft]) -> Draft:
     if not solved or any(sizes == dict(draft.dims) for sizes in solved):
         return draft
     notes = (s for s in draft.assumed if not s.startswith("sizes are those of "))
-    note = f"sizes are those that {timed[0].way} times"
+    note = f"sizes are those that {timed[0].way}{BENCHMARKED}"
     return replace(draft, dims=solved[0], others=tuple(solved[1:]), assumed=(note, *notes))
 
 
