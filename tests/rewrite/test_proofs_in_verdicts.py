@@ -154,9 +154,13 @@ WIDE_ROW, NARROW_ROW = "(size_t)id * C + c", "id * C + c"
 
 
 def gathers(
-    tmp_path: Path, before: tuple[str, str], after: tuple[str, str], values: str = "integers"
+    tmp_path: Path,
+    before: tuple[str, str],
+    after: tuple[str, str],
+    values: str = "integers",
+    rows: str = ROWS,
 ) -> proving.Proofs:
-    workload = parse_workload(ROWS.replace("VALUES", values))
+    workload = parse_workload(rows.replace("VALUES", values))
     programs = []
     for name, (guard, at) in (("old.cu", before), ("new.cu", after)):
         path = tmp_path / name
@@ -193,6 +197,25 @@ def test_a_gather_that_does_not_narrow_needs_nothing(
 ):
     proofs = gathers(tmp_path, before, after)
     assert (proofs.lost, proofs.beyond, proofs.condition) == (None, None, "")
+
+
+def test_numbers_of_a_test_do_not_hide_a_gather_that_narrows(tmp_path: Path):
+    fixed = ROWS.replace("dims = {", 'promises = ["N == 64", "C == 512", "V == 30000"]\ndims = {')
+    fixed = fixed.replace("[8, 64]", "[64]").replace("[64, 512]", "[512]").replace("[100, 30000]", "[30000]")
+    values = "listed(0, 5, 29999)"
+    wide, narrow = (UNGUARDED, WIDE_ROW), (UNGUARDED, NARROW_ROW)
+    assert gathers(tmp_path, wide, narrow, values, fixed).condition in ("C <= 512", "V <= 30000")
+    assert gathers(tmp_path, narrow, narrow, values, fixed).condition == ""
+
+
+@pytest.mark.long
+def test_an_overflow_of_the_baseline_at_other_sizes_does_not_hide_one_of_the_candidate(tmp_path: Path):
+    both_overflow = " + (C * 1000 - C * 999 - C)"
+    wide, narrow = (UNGUARDED, WIDE_ROW + both_overflow), (UNGUARDED, NARROW_ROW + both_overflow)
+    proofs = gathers(tmp_path, wide, narrow)
+    assert proofs.condition == "V <= 30000"
+    assert proofs.beyond is not None and proofs.beyond.root == "table"
+    assert gathers(tmp_path, narrow, narrow).condition == ""
 
 
 FOURS = """__global__ void twice(float* out, const float* x, int n, int four) {

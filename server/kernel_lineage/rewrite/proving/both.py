@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.arguments import Argument
 from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.expr.solver import SolverMissingError
 from kernel_gate.program import Program
@@ -22,7 +23,10 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.code.model import UnreadableError
+from kernel_lineage.code.values import INTEGERS
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
+from kernel_lineage.proofs.obligations.overflow import no_overflow
+from kernel_lineage.proofs.prove import KINDS, Kinds
 from kernel_lineage.rewrite.proving.prove import launches_of, prove_launches
 from kernel_lineage.workloads.programs import ProgramError
 
@@ -128,12 +132,16 @@ def proofs_of_both(
         mine = _obligations(after, path, workload)
         refuted += [o for o in mine if o.status is Status.REFUTED and not _misaligned(o)]
         kept, asked = sum(o.status is Status.PROVED for o in mine), len(mine)
+        if not asked:
+            return Proofs(open="no access of it could be read")
         if not refuted:
-            return Proofs(kept, asked, open="" if asked else "no access of it could be read")
-        kept_by_baseline = _kept_by(_obligations(before, path, workload))
-        lost = [o for o in refuted if (o.kind, o.root) in kept_by_baseline or not kept_by_baseline.has(o)]
+            return _where_one_size_grows(before, after, path, workload, Proofs(kept, asked), refuted)
+        of_baseline = _obligations(before, path, workload)
+        lost = _lost(refuted, _kept_by(of_baseline))
         if not lost:
-            return Proofs(kept, asked)
+            if not _overflows(mine) - _overflows(of_baseline):
+                return Proofs(kept, asked)
+            return _where_one_size_grows(before, after, path, workload, Proofs(kept, asked), refuted)
         bounds = callers_bounds(workload)
         at_callers = workload.model_copy(update={"promises": (*workload.promises, *bounds)})
         again = {_place(o): o for o in _obligations(after, path, at_callers)}
@@ -154,6 +162,62 @@ def proofs_of_both(
     if beyond is not None:
         return Proofs(kept, asked, condition=" and ".join(bounds), beyond=beyond)
     return Proofs(kept, asked, open=f"line {lost[0].line}: {again[_place(lost[0])].reason}")
+
+
+def _overflows(obligations: Sequence[Obligation]) -> set[tuple[str, str]]:
+    """Buffer and arithmetic of each overflow that is refuted."""
+    refuted = (o for o in obligations if o.kind is Kind.OVERFLOW and o.status is Status.REFUTED)
+    return {(o.root, o.cause[1] if o.cause else o.expression) for o in refuted}
+
+
+def _where_one_size_grows(
+    before: Program,
+    after: Program,
+    path: Path,
+    workload: Workload,
+    proofs: Proofs,
+    refuted: list[Obligation],
+) -> Proofs:
+    """The proofs, with the callers' size of a dim beyond which addresses of the candidate alone overflow.
+
+    Asked of one dim at a time, the others as callers have them, where `proofs` says nothing of larger sizes: those of
+    a test hold at its own sizes alone, or both programs overflow somewhere.
+    """
+    pins = {name: pin for name, sizes in workload.dims.items() if (pin := f"{name} == {sizes[0]}")}
+    pinned = [name for name, pin in pins.items() if pin in workload.promises]
+    if not _overflows(refuted) and not pinned:
+        return proofs
+    bounds = dict(zip(workload.dims, callers_bounds(workload), strict=True))
+    for name in pinned or bounds:
+        others = (bound for dim, bound in bounds.items() if dim != name)
+        promises = (*(p for p in workload.promises if p != pins[name]), *others)
+        args = tuple(_of_any_data(a) if pinned else a for a in workload.args)
+        larger = workload.model_copy(update={"promises": promises, "args": args})
+        mine = [o for o in _obligations(after, path, larger, (no_overflow,)) if o.status is Status.REFUTED]
+        if not mine:
+            continue
+        refuted += mine
+        lost = _lost(mine, _kept_by(_obligations(before, path, larger, (no_overflow,))))
+        if lost:
+            return replace(proofs, condition=bounds[name], beyond=lost[0])
+    return proofs
+
+
+def _of_any_data(argument: Argument) -> Argument:
+    """The same without limits of its integers that a test's numbers are: no more is asked than what callers keep.
+
+    An index that data hold is then any that stays in its buffer.
+    """
+    kind, limits = argument.values_spec
+    numbers = all(limit.lstrip("-").isdigit() for limit in limits)
+    if argument.kind == "input" and argument.dtype in INTEGERS and kind in ("integers", "listed") and numbers:
+        return argument.model_copy(update={"values": "integers"})
+    return argument
+
+
+def _lost(refuted: Sequence[Obligation], kept: _Kept) -> list[Obligation]:
+    """What the baseline is proved to keep, or has no such access of."""
+    return [o for o in refuted if (o.kind, o.root) in kept or not kept.has(o)]
 
 
 def with_proofs(verdict: Verdict, proofs: Proofs) -> Verdict:
@@ -215,9 +279,9 @@ def _kept_by(obligations: Sequence[Obligation]) -> _Kept:
     return _Kept(asked - open_ones, asked)
 
 
-def _obligations(program: Program, path: Path, workload: Workload) -> list[Obligation]:
+def _obligations(program: Program, path: Path, workload: Workload, kinds: Kinds = KINDS) -> list[Obligation]:
     launches = launches_of(program, path, workload)
-    obligations = prove_launches(launches, path, limit_ms=_LIMIT_MS)
+    obligations = prove_launches(launches, path, limit_ms=_LIMIT_MS, kinds=kinds)
     return [o for o in obligations if o.kind in _CODES]
 
 
