@@ -77,6 +77,7 @@ def gate_since(
                 at_once=pool.size,
                 keep=EditGate(top).keep,
                 say=lambda line: click.echo(line, err=True),
+                record=run.record,
             )
             judged.extend(_reporting(named_verdicts, run))
     except (RepositoryError, ClusterError) as error:

@@ -73,10 +73,12 @@ def gate_changes(
     at_once: int = 1,
     keep: Keep = lambda _changed, _verdict, _workload: None,
     say: Callable[[str], None] = lambda _: None,
+    record: bool = False,
 ) -> Iterator[NamedVerdict]:
     """The verdict on each kernel that changed, in the order of the files; `judge` is called by `at_once` threads.
 
-    A kernel without a workload gets one that is drafted from its old version; `say` is told a line about it. One of
+    A kernel without a workload gets one that is drafted from its old version; `say` is told a line about it. With
+    `record`, the old version's host code is built and run, contained, where reading it leaves something open. One of
     which no complete one is drafted, or of which no program can be made, gets a verdict that says so: not judged. So
     does a file that changed and cannot be read.
     Raises `RepositoryError` for a revision that is not there, and what `judge` raises.
@@ -95,7 +97,7 @@ def gate_changes(
         yield from gate_pairs(
             changes.changed,
             judge,
-            lambda one: _workload(one, workloads) or _drafted(one, say),
+            lambda one: _workload(one, workloads) or _drafted(one, say, record),
             top=repository.top,
             device=device,
             options=options,
@@ -198,17 +200,22 @@ def _workload(changed: ChangedKernel, workloads: Workloads) -> SpotWorkload | No
     return SpotWorkload(workload_file.workload, workload_file.path) if workload_file is not None else None
 
 
-def _drafted(changed: ChangedKernel, say: Callable[[str], None]) -> SpotWorkload:
+def _drafted(changed: ChangedKernel, say: Callable[[str], None], record: bool) -> SpotWorkload:
     """The workload that the old version's host code tells. Raises `WorkloadError` and `ProgramError`."""
     from kernel_lineage.workloads.on_the_spot import (  # heavy: what drafts workloads
         drafted_workload,
         in_a_line,
     )
+    from kernel_lineage.workloads.recording.recorder import Recorder
 
     seen, name = changed.before, changed.name
+    root = seen.tree.root
+    recorder = Recorder(root) if record else None
     try:
         target = _target(changed)
-        spot = drafted_workload(target, seen.file, changed.after.path, "emulated", root=seen.tree.root)
+        spot = drafted_workload(
+            target, seen.file, changed.after.path, "emulated", root=root, recorder=recorder
+        )
     except (WorkloadError, ProgramError) as error:
         say(f"{name}: no workload names it, and {error}")
         raise
