@@ -53,7 +53,7 @@ def hidden_shapes(workload: Workload, seed: int) -> list[dict[str, int]]:
         above, below = small + drawn.randint(1, _NEAR), max(1, small - drawn.randint(1, _NEAR))
         prime = next_prime(small + drawn.randint(2, max(2, small // 2)))
         for wanted, step in ((1, 1), (above, 1), (below, -1), (prime, 1)):
-            proposals += _nearest(workload, base, name, wanted, step)
+            proposals += nearest(workload, base, name, wanted, step)
     primes = {n: next_prime(e + drawn.randint(0, e // 4)) for n, e in base.items()}
     proposals += [d for d in [primes] if is_valid(workload, d)]
     shapes = [dict(d) for d in named]
@@ -77,13 +77,14 @@ def ragged_beyond(
     for name, extent in dims.items():
         if extent > usual[name]:
             ragged[name] = next_prime(extent + drawn.randint(0, extent // 4))
-            ragged = next(iter(_nearest(workload, ragged, name, ragged[name], 1)), ragged)
+            ragged = next(iter(nearest(workload, ragged, name, ragged[name], 1)), ragged)
     return [ragged] if ragged != dims and is_valid(workload, ragged) else []
 
 
-def _nearest(
+def nearest(
     workload: Workload, base: Mapping[str, int], name: str, wanted: int, step: int
 ) -> list[dict[str, int]]:
+    """The first valid shape with another extent of one dim, from `wanted` on by `step`; none where none is near."""
     for offset in range(_SEARCH):
         extent = wanted + step * offset
         if extent < 1:

@@ -122,9 +122,23 @@ _COARSE_ARITHMETIC = (
 """Unit roundoff → instructions of PTX whose results have it; TF32 rounds the inputs of a product so."""
 
 
+_COARSE_CONVERSIONS = (
+    (2.0**-3, re.compile(r"\bcvt\.[\w.]*\.(?:e5m2|e4m3)(?:x\d)?\.")),
+    (2.0**-8, re.compile(r"\bcvt\.[\w.]*\.bf16(?:x2)?\.f(?:32|64)\b")),
+    (2.0**-11, re.compile(r"\bcvt\.[\w.]*\.(?:f16(?:x2)?|tf32)\.f(?:32|64)\b")),
+)
+"""Unit roundoff → conversions of PTX to types that have it."""
+
+
 def coarsest_arithmetic(ptx: str) -> float | None:
     """The unit roundoff of the coarsest arithmetic that a program computes in; None when none is below float32's."""
     return next((unit for unit, pattern in _COARSE_ARITHMETIC if pattern.search(ptx)), None)
+
+
+def coarsest_rounding(ptx: str) -> float:
+    """The unit roundoff of the coarsest type that a program rounds to, in arithmetic or by a conversion."""
+    patterns = (*_COARSE_CONVERSIONS, *_COARSE_ARITHMETIC)
+    return max((unit for unit, pattern in patterns if pattern.search(ptx)), default=_SINGLE)
 
 
 def derive(

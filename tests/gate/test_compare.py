@@ -6,7 +6,7 @@ import pytest
 from gate.programs import workload
 from kernel_gate.compare import compare, less_precise, measure, notices_constants, truncated, unwritten
 from kernel_gate.dtypes import DTYPES
-from kernel_gate.tolerance import Allowed, Errors, coarsest_arithmetic, derive, scale_of
+from kernel_gate.tolerance import Allowed, Errors, coarsest_arithmetic, coarsest_rounding, derive, scale_of
 
 F32, F64, I32 = DTYPES["float32"], DTYPES["float64"], DTYPES["int32"]
 TIGHT = Allowed(1e-5, 1e-6, "")
@@ -183,6 +183,23 @@ def test_a_coarse_baseline_is_no_oracle_where_what_it_rounds_cancels():
 )
 def test_the_arithmetic_of_a_program_is_read_from_its_instructions(instruction, unit):
     assert coarsest_arithmetic(f"\tld.global.f16 %rs1, [%rd1];\n\t{instruction}\n") == unit
+
+
+@pytest.mark.parametrize(
+    ("instruction", "unit"),
+    [
+        ("fma.rn.f32 \t%f1, %f2, %f3, %f4;", 2.0**-24),
+        ("cvt.f32.bf16 \t%f1, %rs1;", 2.0**-24),
+        ("cvt.rn.bf16x2.f32 \t%r1, %f1, %f2;", 2.0**-8),
+        ("cvt.rn.f16.f32 \t%rs1, %f1;", 2.0**-11),
+        ("cvt.rna.tf32.f32 \t%r1, %f1;", 2.0**-11),
+        ("cvt.rn.satfinite.e4m3x2.f32 \t%rs1, %f1, %f2;", 2.0**-3),
+        ("cvt.f16x2.e4m3x2 \t%r1, %rs1;", 2.0**-24),
+        ("add.f16 \t%rs1, %rs2, %rs3;", 2.0**-11),
+    ],
+)
+def test_what_a_program_rounds_to_is_read_from_its_instructions(instruction, unit):
+    assert coarsest_rounding(f"\tld.global.f16 %rs1, [%rd1];\n\t{instruction}\n") == unit
 
 
 @pytest.mark.filterwarnings("error")

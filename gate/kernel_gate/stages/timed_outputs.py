@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_gate.cases import Case
-from kernel_gate.compare import compare
+from kernel_gate.compare import compare, less_precise, measure
 from kernel_gate.devices.base import Buffer
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.stages.held_bytes import Bytes, HeldBytes
-from kernel_gate.tolerance import Errors, derive
+from kernel_gate.tolerance import Allowed, Errors, derive
 from kernel_gate.workload import Workload
 
 Outputs = Mapping[str, HeldBytes]
@@ -73,11 +73,19 @@ def _wrong_element(
     dtype, shape = DTYPES[argument.dtype], workload.extents(argument, case.dims)
     before, after = (held.view(dtype.storage).reshape(shape) for held in (expected, got))
     wide = dtype.wide(before)
-    wrong = compare(name, after, wide, dtype, derive(workload, argument, leeway.depth, None))
-    if wrong and dtype.is_float:
+    if not dtype.is_float:
+        return str(compare(name, after, wide, dtype, derive(workload, argument, leeway.depth, None)) or "")
+    errors = measure(dtype.wide(after), wide, dtype)
+
+    def beyond(allowed: Allowed) -> str:
+        mismatch = compare(name, after, wide, dtype, allowed)
+        return str(mismatch or less_precise(name, errors, allowed) or "")
+
+    wrong = beyond(derive(workload, argument, leeway.depth, None))
+    if wrong:
         allowed = derive(workload, argument, leeway.depth, None, leeway.condition().get(name))
-        wrong = compare(name, after, wide, dtype, allowed)
+        wrong = beyond(allowed)
         if wrong and leeway.another_order:
-            wrong = compare(name, after, wide, dtype, allowed.for_another_order())
+            wrong = beyond(allowed.for_another_order())
             leeway.stretched |= not wrong
-    return str(wrong) if wrong else ""
+    return wrong

@@ -31,7 +31,7 @@ from kernel_gate.stages.held_bytes import HeldBytes
 from kernel_gate.stages.timed_outputs import Leeway, Outputs, difference, difference_of
 from kernel_gate.timing.cuda_sampler import TimedProgram
 from kernel_gate.timing.sampling import BASELINE, CANDIDATE, Launch, LaunchFailed
-from kernel_gate.tolerance import Errors
+from kernel_gate.tolerance import Errors, coarsest_rounding
 from kernel_gate.workload import Workload
 
 _MOST_SETS = 3
@@ -271,8 +271,21 @@ class TimedPrograms(Closing):
     def leeway(self) -> Leeway:
         """What differences between the two programs are held to, on the inputs that the buffers hold."""
         if self._leeway is None:
-            self._leeway = Leeway(self.depth(), self._condition, self._same_expression)
+            self._leeway = Leeway(self.depth(), self._condition, self._in_another_order())
         return self._leeway
+
+    def _in_another_order(self) -> bool:
+        """Whether the programs differ in the order of sums alone: none that this shape uses rounds more coarsely."""
+        if not self._same_expression:
+            return False
+        baseline, candidate = (
+            max(
+                coarsest_rounding(built.image(launch.unit, self.case.dims).ptx)
+                for launch in built.bound(self.workload, self.case.dims).launches
+            )
+            for built in self._built
+        )
+        return candidate <= baseline
 
     @property
     def stretched(self) -> bool:
