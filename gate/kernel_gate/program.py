@@ -161,8 +161,8 @@ class Program:
     beside: tuple[str, ...] = ()
     """Other kernels that a candidate's host code launches beside `entry`, and the baseline's does not."""
     of_torch: tuple[str, ...] = ()
-    """What PyTorch works out in a candidate's host code alone, or in the baseline's alone: `PyTorch's sqrt_()`. The
-    launch may be given other data, or leave more to do."""
+    """What PyTorch, or the host of results, works out in a candidate's host code alone, or in the baseline's alone:
+    `PyTorch's sqrt_()`. The launch may be given other data, or leave more to do."""
     skipped_where: tuple[str, ...] = ()
     """What a candidate's host code keeps from call to call and asks before it launches `entry`, and the baseline's does
     not: conditions, as they are written. What it does on other calls is not judged.

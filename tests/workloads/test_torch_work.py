@@ -1,5 +1,6 @@
 """What PyTorch works out between the launches of a host function stands as kernels that do the same."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.programs import program_from_file
+from kernel_lineage.workloads.read_back import read_back_in_python
 
 GATED = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
 PLAIN = """#include <torch/extension.h>
@@ -125,8 +127,14 @@ def test_a_program_names_what_stands_for_torch(tmp_path: Path):
         ("return y.sqrt_();", "auto z = y;\n    return z.sqrt_();", ()),
         ("128>>>", "256>>>", ()),
         ("return y.sqrt_();", "y *= 2;\n    return y.sqrt_();", ("PyTorch's *= 2",)),
+        (
+            "return y.sqrt_();",
+            "auto h = y.cpu(); float s; for (int i = 1; i < 4; ++i) s += h[i];\n    return y.sqrt_();",
+            ("what the host makes of the results: for (int i = 1; i < 4; ++i) s += h[i];",),
+        ),
+        ("return y.sqrt_();", "int n = 0; for (int i = 1; i < 4; ++i) n += i;\n    return y.sqrt_();", ()),
     ],
-    ids=["dropped", "replaced", "renamed", "another launch", "an operator"],
+    ids=["dropped", "replaced", "renamed", "another launch", "an operator", "the host", "not of results"],
 )
 def test_a_change_of_it_beside_a_kernel_is_told(tmp_path: Path, old: str, new: str, words: tuple[str, ...]):
     path = tmp_path / "work.cu"
@@ -138,3 +146,18 @@ def test_a_change_of_it_beside_a_kernel_is_told(tmp_path: Path, old: str, new: s
     if words:
         before = program_from_file(path, "twice", workload)
         assert judge(before, after, workload, device="emulated", options=GATED).code is Reason.WORK_BESIDE
+
+
+@pytest.mark.parametrize(
+    ("code", "loops"),
+    [
+        ("host = out.cpu()\nfor i in range(4): total += host[i]", ["for i in range(4): total += host[i]"]),
+        (
+            "host = out.tolist()\nfirst = host[0]\nwhile first > 0: first -= 1",
+            ["while first > 0: first -= 1"],
+        ),
+        ("rows = out.shape[0]\nfor i in range(rows): total += i", []),
+    ],
+)
+def test_loops_over_results_are_told_in_python(code: str, loops: list[str]):
+    assert [*read_back_in_python(ast.parse(code))] == loops

@@ -28,6 +28,7 @@ from kernel_lineage.workloads.following.torch_work import (
     UNARY,
 )
 from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.read_back import read_back_in_cuda, read_back_in_python
 from kernel_lineage.workloads.triton.host_modules import module_of
 
 _WORK = frozenset(
@@ -45,30 +46,46 @@ _OF_TENSORS = frozenset(
 """What host code asks of tensors alone."""
 _SPACES = frozenset({"torch", "at", "F", "functional"})
 _NOT_TORCH = frozenset({"math", "np", "numpy", "tl", "triton", "os", "std"})
+_SHOWN = 90
 _PYTHON = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
 def torch_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
-    """What PyTorch works out in functions that launch a kernel before a change and after it, in one of the two alone.
+    """What PyTorch, or the host, works out in functions that launch a kernel before a change and after it, in one of
+    the two alone.
 
-    Functions go by their names, and what they work out by its name and by what is written out in its arguments:
-    `sum(-1)`, `to(torch.float32)`, `* …`.
+    Functions go by their names, and what PyTorch works out by its name and by what is written out in its arguments:
+    `sum(-1)`, `to(torch.float32)`, `* …`; what the host works out of results that it copies back goes by its text.
     """
     work = _of_cuda if after.language is Language.CUDA else _of_python
     old, new = work(kernel, before), work(kernel, after)
     differ: Counter[str] = Counter()
     for function in old.keys() & new.keys():
         differ += (old[function] - new[function]) + (new[function] - old[function])
-    return tuple(f"PyTorch's {one}" for one in sorted(differ))
+    return tuple(dict.fromkeys(map(_short, sorted(differ))))
 
 
 def _of_cuda(kernel: str, file: SourceFile) -> dict[str, Counter[str]]:
     unit = unit_of(file.data.decode("utf-8", "replace"))
     return {
-        name: Counter(one for code in codes if code.of_host for one in _in_cuda(code.node))
+        name: Counter(
+            one
+            for code in codes
+            if code.of_host
+            for one in _worked_out(_in_cuda(code.node), read_back_in_cuda(code.node))
+        )
         for name, codes in unit.functions.items()
         if any(kernel in code.words for code in codes if code.of_host)
     }
+
+
+def _worked_out(of_torch: Iterable[str], of_host: Iterable[str]) -> Iterator[str]:
+    yield from (f"PyTorch's {one}" for one in of_torch)
+    yield from (f"what the host makes of the results: {one}" for one in of_host)
+
+
+def _short(work: str) -> str:
+    return work if len(work) <= _SHOWN else f"{work[: _SHOWN - 1]}…"
 
 
 def _in_cuda(function: Node) -> Iterator[str]:
@@ -103,7 +120,7 @@ def _of_python(kernel: str, file: SourceFile) -> dict[str, Counter[str]]:
     functions = module_of(Path(), file.module).functions if file.module is not None else {}
     kernels = {k.name for k in file.kernels}
     return {
-        name: Counter(_in_python(function))
+        name: Counter(_worked_out(_in_python(function), read_back_in_python(function)))
         for name, function in functions.items()
         if name not in kernels and kernel in WORD.findall(ast.unparse(function))
     }

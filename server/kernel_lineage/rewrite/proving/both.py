@@ -26,6 +26,7 @@ from kernel_lineage.code.model import UnreadableError
 from kernel_lineage.code.values import INTEGERS
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 from kernel_lineage.proofs.obligations.overflow import no_overflow
+from kernel_lineage.proofs.obligations.written import written
 from kernel_lineage.proofs.prove import KINDS, Kinds
 from kernel_lineage.rewrite.proving.prove import launches_of, prove_launches
 from kernel_lineage.workloads.programs import ProgramError
@@ -281,6 +282,8 @@ def _kept_by(obligations: Sequence[Obligation]) -> _Kept:
 
 def _obligations(program: Program, path: Path, workload: Workload, kinds: Kinds = KINDS) -> list[Obligation]:
     launches = launches_of(program, path, workload)
+    if program.beside or program.of_torch:  # who else writes, and what is read of it, is not seen
+        kinds = [kind for kind in kinds if kind is not written]
     obligations = prove_launches(launches, path, limit_ms=_LIMIT_MS, kinds=kinds)
     return [o for o in obligations if o.kind in _CODES]
 
