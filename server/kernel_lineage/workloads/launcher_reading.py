@@ -25,7 +25,7 @@ from kernel_lineage.workloads.following.launches import LaunchArgument
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.torch_work import TorchWork
-from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
+from kernel_lineage.workloads.following.types import cpp_type_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     NOTHING,
@@ -89,6 +89,11 @@ class LauncherReading(Copies, Reading):
         """What a function does; with `is_called_again`, in a later call too. Raises `Unreadable`."""
         self.function = function.name
         self.outside.values |= self._outside()
+        for name, stands_for in self.bound.template.items():
+            if stands_for.lstrip("-").isdigit():
+                self.outside.values[name] = plain(int(stands_for))
+            else:
+                self.outside.types[name] = stands_for
         values = self._parameters(function)
         result = (self.called_again if is_called_again else self.to_end)(function, values)
         parts = result if isinstance(result, list) else [result]
@@ -129,18 +134,12 @@ class LauncherReading(Copies, Reading):
         argument = bound.buffers.get(name)
         if argument is not None:
             of_workload = self.workload.argument(argument)
-            dtype = next(
-                (
-                    k
-                    for k in SCALAR_KINDS.values()
-                    if of_workload is not None and dtype_of(k) == of_workload.dtype
-                ),
-                "",
-            )
-            buffer = Buffer(argument, dtype=parameter.type if parameter.stars else "")
+            dtype = cpp_type_of(of_workload.dtype) if of_workload is not None else ""
+            kind = self.outside.with_types(parameter.type)
+            buffer = Buffer(argument, dtype=kind if parameter.stars else "")
             self.memory[buffer] = argument
             if parameter.stars:
-                return Address(buffer, parameter.type)
+                return Address(buffer, kind)
             extents = tuple(map(self._over_workload, bound.extents[name]))
             buffer.tensor = Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
             return buffer.tensor

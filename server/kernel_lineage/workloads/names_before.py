@@ -6,16 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kernel_gate.program import LaunchStep
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.workloads.following.functions import HostCode
+from kernel_lineage.workloads.following.functions import HostCode, bare_type
 from kernel_lineage.workloads.following.launch_site import (
     meanings_of,
     meanings_of_fields,
     reached_launch,
     translated,
 )
+from kernel_lineage.workloads.following.types import cpp_type_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Buffer, Pointer, Tensor
 
@@ -37,6 +39,8 @@ class NamesBefore:
     """Tensor → its extents, as expressions of the workload."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """Field of a structure as it is written, `params.rows` → the workload's argument."""
+    template: Mapping[str, str] = field(default_factory=dict)
+    """Parameter of the launcher's template → the C++ type, or the number, that it stands for."""
 
     def with_others(self, other: NamesBefore) -> NamesBefore:
         """These names and others, where the others are not among these."""
@@ -45,6 +49,7 @@ class NamesBefore:
             {**other.buffers, **self.buffers},
             {**other.extents, **self.extents},
             {**other.fields, **self.fields},
+            {**other.template, **self.template},
         )
 
 
@@ -90,4 +95,28 @@ def names_before(
         extents[buffer.name] = (
             tuple(t for t in texts if t) if is_read else tuple(map(str, argument.shape or ()))
         )
-    return NamesBefore(meanings, buffers, extents, fields)
+    return NamesBefore(
+        meanings, buffers, extents, fields, _template_before(kernel, launcher, workload, order)
+    )
+
+
+def _template_before(
+    kernel: Kernel, launcher: HostCode, workload: Workload, order: Sequence[str]
+) -> dict[str, str]:
+    """What the parameters of a launcher's template stand for: by the workload's instance of the kernel, else by the
+    types of its arguments.
+    """
+    name = launcher.name.rpartition("::")[2]
+    written = next((x.template_arguments for x in kernel.launches if x.launcher == name), ())
+    steps = (step for step in workload.steps if isinstance(step, LaunchStep)) if workload.launches else ()
+    instance = next(
+        (s.template_arguments for s in steps if s.entry.rpartition("::")[2] == kernel.name), ()
+    )
+    if not instance:
+        arguments = [workload.argument(argument) for argument in order]
+        dtypes = {
+            bare_type(p.type): a.dtype for p, a in zip(kernel.parameters, arguments, strict=False) if a
+        }
+        instance = tuple(cpp_type_of(dtypes.get(p.name, "")) for p in kernel.template_parameters)
+    pairs = zip(written, instance, strict=False)
+    return {own: stands_for for own, stands_for in pairs if own in launcher.template and stands_for}

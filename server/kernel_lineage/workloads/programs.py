@@ -263,6 +263,9 @@ def _sequence(
         return Program("triton", text, entry, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     steps, where = changed_steps(source, path, workload, root, former)
+    for step in steps or launched:
+        if isinstance(step, LaunchStep):
+            _check_template(source, step, path)
     template = tuple(
         argument
         for step in steps or launched
@@ -272,6 +275,20 @@ def _sequence(
     text, lacking = device_code(source, bare, path, root, template)
     counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
     return Program("cuda", text, entry, lacking=lacking, steps=steps, launched_where=where, own_dims=counts)
+
+
+def _check_template(source: SourceFile, step: LaunchStep, path: Path) -> None:
+    """Raises `ProgramError` for a launch whose kernel's template takes more arguments, or fewer, than it gives."""
+    kernel = source.kernel(step.entry.rpartition("::")[2])
+    declared = kernel.template_parameters if kernel is not None else ()
+    given = len(step.template_arguments)
+    needed = sum(p.default is None for p in declared)
+    if given and not needed <= given <= len(declared) and not any("..." in p.name for p in declared):
+        names = ", ".join(p.name for p in declared) or "nothing"
+        raise ProgramError(
+            f"{path}: `{step.entry}` is a template over {names}, and the workload launches it with "
+            f"{', '.join(step.template_arguments)}"
+        )
 
 
 def _launched(

@@ -74,6 +74,11 @@ def dtype_of(name: str) -> str | None:
     return DTYPES.get(plain)
 
 
+def cpp_type_of(dtype: str) -> str:
+    """The C++ type of elements by NumPy's name of it; "" for one that buffers do not have."""
+    return next((kind for kind in SCALAR_KINDS.values() if dtype_of(kind) == dtype), "")
+
+
 def bytes_of(name: str) -> int | None:
     """How many bytes a type takes; None for one that is not known."""
     name = plain_type(name)
