@@ -442,3 +442,26 @@ def test_what_host_code_does_at_one_size_alone_is_judged_there(tmp_path: Path, h
     verdict = judged_in_all_types(right, request, path, kernel, programs, judge)
     assert asked[0].workload.dims == {"rows": (7,), "n": (3001,)}
     assert "where n == 3001 and rows == 7: " in verdict.reason and verdict.outcome is Outcome.REJECTED
+
+
+WIDTHS = """#include <cuda_runtime.h>
+template <int WIDE, typename T>
+__global__ void tiles(T* out, const T* x, int n) {
+    __shared__ T tile[WIDE];
+    int i = blockIdx.x * WIDE + threadIdx.x;
+    if (i < n) tile[threadIdx.x] = x[i];
+    __syncthreads();
+    if (i < n) out[i] = tile[threadIdx.x] * T(2);
+}
+"""
+WIDTH = "void {}(float* o, const float* x, int n) {{ tiles<{}, float><<<(n + {}) / {}, {}>>>(o, x, n); }}\n"
+
+
+@pytest.mark.parametrize(("widths", "other"), [((64, 512, 128), 512), ((512, 64, 128), 64), ((64,), 0)])
+def test_an_instance_with_other_numbers_is_judged_too(tmp_path: Path, widths: tuple[int, ...], other: int):
+    text = WIDTHS + "".join(WIDTH.format(f"by_{w}", w, w - 1, w, w) for w in widths)
+    others = instances(tmp_path, text, "tiles")
+    assert [i.template_arguments for i in others] == ([(str(other), "float")] if other else [])
+    for instance in others:
+        assert instance.workload is not None and instance.workload.profile_dims == ()
+        assert {*instance.workload.launch.block} == {str(other)}

@@ -69,6 +69,7 @@ def gate_pair(
     from kernel_lineage.rewrite.proving.both import judged_with_proofs
     from kernel_lineage.workloads.files import target_of
     from kernel_lineage.workloads.on_the_spot import resting_on
+    from kernel_lineage.workloads.recording.recorder import recorder_for
 
     started = time.monotonic()
     spot: SpotWorkload | None = None
@@ -90,8 +91,9 @@ def gate_pair(
             proved = judged_with_proofs(lambda: judge(request), *programs, pair.candidate, workload)
             if options.case is None:
                 target = target_of(pair.baseline, KernelName.of(name).name)
+                recorder = recorder_for(pair.baseline) if run.record else None
                 proved = judged_in_all_types(
-                    proved, request, pair.baseline, target, _makers(pair, name), judge
+                    proved, request, pair.baseline, target, _makers(pair, name), judge, recorder
                 )
             verdict = resting_on(proved, spot)
             if run.narrow_seconds:

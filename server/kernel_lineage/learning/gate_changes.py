@@ -104,6 +104,7 @@ def gate_changes(
             at_once=at_once,
             keep=keep,
             since=since,
+            record=record,
         )
 
 
@@ -128,13 +129,15 @@ def gate_pairs(
     at_once: int = 1,
     keep: Keep = lambda _changed, _verdict, _workload: None,
     since: str = "",
+    record: bool = False,
 ) -> Iterator[NamedVerdict]:
     """The verdict on each pair, and one on all that a host function merges; `top` is the repository's root.
 
     The trees that they lie in are there until the last one is given.
 
     `since` is how a command line names the two states, where one can. `keep` is told each verdict before it is given,
-    in the thread that has judged. `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel
+    in the thread that has judged. With `record`, other instances of a template are asked of the host code as it runs.
+    `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel
     that nothing says how to run.
     """
     units: dict[tuple[str, ...], list[ChangedKernel]] = {}
@@ -145,7 +148,7 @@ def gate_pairs(
     def judged(unit: Sequence[ChangedKernel]) -> NamedVerdict:
         started, changed = time.monotonic(), unit[0]
         verdict, spot = _with_its_function(
-            lambda one: _verdict(judge, one, workload_of, device, options, top), changed
+            lambda one: _verdict(judge, one, workload_of, device, options, top, record), changed
         )
         for one in unit:
             keep(one, verdict, spot.workload if spot is not None else None)
@@ -236,11 +239,13 @@ def _verdict(
     device: Literal["auto", "cuda", "emulated"],
     options: GateOptions | None,
     top: Path,
+    record: bool,
 ) -> tuple[Verdict, SpotWorkload | None]:
     """The verdict, and the workload that it rests on."""
     from kernel_lineage.rewrite.compiled_where import where_it_compiles
     from kernel_lineage.rewrite.instances import judged_in_all_types  # heavy: what drafts workloads
     from kernel_lineage.workloads.on_the_spot import resting_on
+    from kernel_lineage.workloads.recording.recorder import Recorder
 
     name = changed.name
     try:
@@ -278,7 +283,8 @@ def _verdict(
     def judged(asked: GateRequest) -> Verdict:
         return judge(asked, candidate, name)
 
-    verdict = judged_in_all_types(judged(request), request, before.file, target, programs, judged)
+    recorder = Recorder(before.tree.root) if record else None
+    verdict = judged_in_all_types(judged(request), request, before.file, target, programs, judged, recorder)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
 

@@ -22,6 +22,7 @@ from kernel_lineage.workloads.following.launch_site import parts_of
 from kernel_lineage.workloads.instances import other_instances
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.promises import broken, fitted_sizes
+from kernel_lineage.workloads.recording.recorder import Recorder
 
 _MOST_CONDITIONS = 3
 _RIGHT = (Reason.NOT_PROFILED, Reason.NO_PROFILE_DIMS)
@@ -35,6 +36,7 @@ def judged_in_all_types(
     target: Target,
     programs: Sequence[Callable[..., Program]],
     judge: Callable[[GateRequest], Verdict],
+    recorder: Recorder | None = None,
 ) -> Verdict:
     """The verdict on a request, and on the same with the other types that the host code of `path` launches.
 
@@ -65,7 +67,7 @@ def judged_in_all_types(
     others = (
         ()
         if isinstance(target, Launcher)
-        else other_instances(path, target, request.workload, request.baseline)
+        else other_instances(path, target, request.workload, request.baseline, recorder)
     )
     for instance in others:
         if instance.workload is None:
@@ -242,8 +244,8 @@ def _text(operand: Operand) -> str:
 
 def _named(verdict: Verdict, name: str) -> Verdict:
     """The verdict on an instance by its name, without the options that would repeat a case of the usual one."""
-    stages = tuple(
+    stages = [
         s.model_copy(update={"details": {k: v for k, v in s.details.items() if k != "repeat"}})
         for s in verdict.stages
-    )
+    ]
     return verdict.model_copy(update={"reason": f"as {name}: {verdict.reason}", "stages": stages})

@@ -10,9 +10,11 @@ with the flags that their callers give.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from math import prod
 from pathlib import Path
 
 from kernel_gate.dtypes import DTYPES as ELEMENTS
@@ -31,8 +33,10 @@ from kernel_lineage.workloads.following.types import plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.host_work import host_code
 from kernel_lineage.workloads.layouts import other_numbers, workload_of_launch
-from kernel_lineage.workloads.model import View
+from kernel_lineage.workloads.model import Draft, View
 from kernel_lineage.workloads.read_from import repository_around
+from kernel_lineage.workloads.recording.build import RecordingError
+from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.triton.other_launches import other_launches
@@ -57,9 +61,11 @@ class Instance:
     """Triton: the host's tensors that are parts of the memory which the workload gives, by its arguments."""
 
 
-def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Program) -> tuple[Instance, ...]:
-    """The launches of a kernel by the host code around it with other strides, with other element types, and of a Triton
-    kernel with other flags.
+def other_instances(
+    path: Path, kernel: Kernel, workload: Workload, program: Program, recorder: Recorder | None = None
+) -> tuple[Instance, ...]:
+    """The launches of a kernel by the host code around it with other strides, with other numbers of its template, with
+    other element types, and of a Triton kernel with other flags. With a `recorder`, host code is run for them, too.
     """
     if kernel.language is Language.TRITON:
         others = other_launches(path, kernel, workload, _MOST)
@@ -72,8 +78,10 @@ def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Pro
     if kernel.source is None:
         return ()
     unit = host_code(path, repository_around(path), kernel.source.data)
+    launched = _template_of(kernel, workload) or program.template_arguments
     laid_out = islice(_laid_out(path, kernel, workload, unit), 1)
-    return tuple(islice((*laid_out, *_of_other_types(kernel, workload, program, unit)), _MOST))
+    numbered = _of_other_numbers(path, kernel, launched, unit, recorder)
+    return tuple(islice((*laid_out, *numbered, *_of_other_types(kernel, workload, launched, unit)), _MOST))
 
 
 def _laid_out(path: Path, kernel: Kernel, workload: Workload, unit: Unit) -> Iterator[Instance]:
@@ -94,9 +102,52 @@ def _laid_out(path: Path, kernel: Kernel, workload: Workload, unit: Unit) -> Ite
             yield Instance(name, draft.template_arguments, answer)
 
 
-def _of_other_types(kernel: Kernel, workload: Workload, program: Program, unit: Unit) -> Iterator[Instance]:
+def _of_other_numbers(
+    path: Path, kernel: Kernel, launched: Sequence[str], unit: Unit, recorder: Recorder | None
+) -> Iterator[Instance]:
+    """The one whose template has the largest numbers, else the smallest: rounds and tails depend on them."""
+    places = [i for i, p in enumerate(kernel.template_parameters) if p.type is not None]
+    if not places or len(launched) != len(kernel.template_parameters):
+        return
+    state = State(folder_of(path) if recorder is None else recorder.root)
+    rooted = with_what_it_calls(kernel, path, (), state.root)
+    others: dict[tuple[int, ...], Draft] = {}
+    for draft in _all_drafts(path, kernel, rooted, unit, state, recorder):
+        words = draft.template_arguments
+        same = len(words) == len(launched) and all(
+            plain_type(a) == plain_type(b)
+            for i, (a, b) in enumerate(zip(words, launched, strict=True))
+            if i not in places
+        )
+        if same and all(words[i].isdigit() for i in places):
+            others.setdefault(tuple(int(words[i]) for i in places), draft)
+    own = tuple(int(launched[i]) if launched[i].isdigit() else 0 for i in places)
+    by_size = sorted((numbers for numbers in others if numbers != own), key=prod)
+    if not by_size:
+        return
+    draft = others[by_size[-1] if prod(by_size[-1]) > prod(own) else by_size[0]]
+    name = f"{kernel.name}<{', '.join(draft.template_arguments)}>"
+    answer = workload_of_launch(draft, kernel, path, state)
+    if isinstance(answer, str):
+        yield Instance(name, (), None, answer)
+    else:
+        yield Instance(name, draft.template_arguments, answer.model_copy(update={"profile_dims": ()}))
+
+
+def _all_drafts(
+    path: Path, kernel: Kernel, rooted: Kernel, unit: Unit, state: State, recorder: Recorder | None
+) -> Iterator[Draft]:
+    if recorder is not None:
+        for place in recorder.places(kernel, path, state):
+            with suppress(RecordingError):
+                yield from recorder.drafts(kernel, rooted, path, place, state)
+    yield from drafts_of_all_launches(kernel, unit, path.name, rooted)
+
+
+def _of_other_types(
+    kernel: Kernel, workload: Workload, launched: Sequence[str], unit: Unit
+) -> Iterator[Instance]:
     """Those with other element types; none where the types of a template are not those of one parameter."""
-    launched = _template_of(kernel, workload) or program.template_arguments
     types = [
         (p.name, a) for p, a in zip(kernel.template_parameters, launched, strict=False) if p.type is None
     ]

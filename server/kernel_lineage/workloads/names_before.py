@@ -109,14 +109,10 @@ def _template_before(
     name = launcher.name.rpartition("::")[2]
     written = next((x.template_arguments for x in kernel.launches if x.launcher == name), ())
     steps = (step for step in workload.steps if isinstance(step, LaunchStep)) if workload.launches else ()
-    instance = next(
-        (s.template_arguments for s in steps if s.entry.rpartition("::")[2] == kernel.name), ()
-    )
+    instance = next((s.template_arguments for s in steps if s.entry.rpartition("::")[2] == kernel.name), ())
     if not instance:
         arguments = [workload.argument(argument) for argument in order]
-        dtypes = {
-            bare_type(p.type): a.dtype for p, a in zip(kernel.parameters, arguments, strict=False) if a
-        }
+        dtypes = {bare_type(p.type): a.dtype for p, a in zip(kernel.parameters, arguments, strict=False) if a}
         instance = tuple(cpp_type_of(dtypes.get(p.name, "")) for p in kernel.template_parameters)
     pairs = zip(written, instance, strict=False)
     return {own: stands_for for own, stands_for in pairs if own in launcher.template and stands_for}
