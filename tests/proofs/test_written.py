@@ -140,6 +140,22 @@ def test_overflow_begins_at_a_size(tmp_path: Path) -> None:
     assert "from N = 536870913" in obligation.reason
 
 
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ("int s = blockIdx.x * 128 - 3 + threadIdx.x;", "proved"),
+        ("int s = blockIdx.x * 128 - 3; s = max(0, s + int(threadIdx.x));", "proved"),
+        ("unsigned u = blockIdx.x * 128 - 3; int s = u + threadIdx.x;", "proved"),
+        ("long long s = blockIdx.x * 128 - 3 + threadIdx.x;", "refuted"),
+        ("int s = (blockIdx.x * 128 - 3) / 4 + threadIdx.x;", "refuted"),
+    ],
+)
+def test_unsigned_sums_may_wrap_on_their_way_to_an_int(index: str, expected: str, tmp_path: Path) -> None:
+    case = _one(f"{index}\nif (s >= 0 && s < N) out[blockIdx.x * 128 + threadIdx.x] = x[s];")
+    overflow = [o for o in case.obligations(tmp_path) if o.kind == "overflow" and o.root == "x"]
+    assert {o.status.value for o in overflow} == {expected}
+
+
 def test_data_decide_which_elements_a_scatter_writes(tmp_path: Path) -> None:
     source = "__global__ void k(float* out, const float* x, const int* at, int N) {\n"
     source += "int i = blockIdx.x * 128 + threadIdx.x;\nif (i < N) out[at[i]] = x[i];\n}\n"

@@ -85,7 +85,7 @@ def _product(dims: Mapping[str, int], chosen: Sequence[str], powers: Sequence[in
 def measure_terms(baseline: Built, workload: Workload) -> list[Measured]:
     """What the baseline's sums are made of on small named shapes; none where the emulated device cannot run it."""
     small = _small(workload)
-    return _measured(baseline, workload, [small[0], small[-1]][: len(small)])
+    return _measured(baseline, workload, [small[0], small[-1]][: len(small)] if small else [])
 
 
 def measure_growth(baseline: Built, workload: Workload) -> list[Measured]:

@@ -55,23 +55,32 @@ def common(a: IntType, b: IntType) -> IntType:
     return a if not a.signed else b
 
 
-def computed(site: Site, term: Term, type_: IntType, through: frozenset[int]) -> Int:
-    """The result of an operation; one on 32-bit integers is kept, to be asked whether it fits."""
+def computed(
+    site: Site, term: Term, type_: IntType, through: frozenset[int], wrapping: frozenset[int] = frozenset()
+) -> Int:
+    """The result of an operation; one on 32-bit integers is kept, to be asked whether it fits.
+
+    `wrapping` are the steps of its operands that may wrap; that of an unsigned result may, too, until it is used as
+    another number than a term of sums and products: `blockIdx.x * 32 - 1` is a negative `int`.
+    """
     if isinstance(term, Num) or type_.bits != 32:
         return Int(term, type_, through)
     steps = site.model.arithmetic
     steps.append(Arithmetic(site.line, site.text, term, type_.least, type_.most, str(type_)))
-    return Int(term, type_, through | {len(steps) - 1})
+    own = {len(steps) - 1}
+    return Int(term, type_, through | own, frozenset() if type_.signed else wrapping | own)
 
 
 def fitted(site: Site, value: Int, type_: IntType) -> Int:
     """An integer as another type; one that becomes narrower or changes its sign is asked whether it fits."""
     if type_.least <= value.type.least and value.type.most <= type_.most:
-        return replace(value, type=type_)
+        return replace(value, type=type_, wrapping=value.wrapping if type_.bits == 32 else frozenset())
     if type_.bits == 32:
-        return computed(site, value.term, type_, value.arithmetic)
+        # Of sums and products modulo 2³², the last alone has to fit a signed type.
+        through = value.arithmetic - value.wrapping if type_.signed else value.arithmetic
+        return computed(site, value.term, type_, through, value.wrapping)
     if type_ == UINT64:
-        return replace(value, type=type_)
+        return replace(value, type=type_, wrapping=frozenset())
     if type_ == BOOL:
         return Int(truth_of(value.term), BOOL, value.arithmetic)
     return unknown(site.model, "narrow", type_, f"{site.named} is cut to {type_}")
@@ -79,7 +88,7 @@ def fitted(site: Site, value: Int, type_: IntType) -> Int:
 
 def negative(site: Site, value: Int) -> Int:
     """`-value`."""
-    return computed(site, terms.sub(ZERO, value.term), value.type, value.arithmetic)
+    return computed(site, terms.sub(ZERO, value.term), value.type, value.arithmetic, value.wrapping)
 
 
 def complement(value: Int) -> Int:
@@ -94,13 +103,14 @@ def operated(site: Site, operator: str, a: Int, b: Int) -> Int:
     if operator in COMPARISONS:
         return Int(COMPARISONS[operator](x, y), BOOL, through)
     type_ = common(a.type, b.type)
+    wrapping = a.wrapping | b.wrapping
     match operator:
         case "+":
-            return computed(site, terms.add(x, y), type_, through)
+            return computed(site, terms.add(x, y), type_, through, wrapping)
         case "-":
-            return computed(site, terms.sub(x, y), type_, through)
+            return computed(site, terms.sub(x, y), type_, through, wrapping)
         case "*":
-            return computed(site, terms.mul(x, y), type_, through)
+            return computed(site, terms.mul(x, y), type_, through, wrapping)
         case "/" | "%":
             return _divided(site, operator, replace(a, type=type_), b, through)
         case "<<":

@@ -66,6 +66,8 @@ class Int:
     type: IntType = INT32
     arithmetic: frozenset[int] = frozenset()
     """The steps of `Model.arithmetic` that it was computed by."""
+    wrapping: frozenset[int] = frozenset()
+    """Those of them that may wrap as long as it becomes a number that fits: sums and products of unsigned integers."""
 
 
 @dataclass(frozen=True, slots=True)
