@@ -8,7 +8,7 @@ from kernel_gate.expressions import evaluate_int
 from kernel_gate.workload import parse_workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.triton.launch_site import followed_launch
+from kernel_lineage.workloads.triton.launch_site import TritonSite, followed_launch
 from kernel_texts import kernel_in_text
 from workload_texts import workload_text
 
@@ -59,3 +59,32 @@ def test_a_name_that_the_code_gives_another_number_is_no_argument() -> None:
     ).kernel("groups_of")
     assert kernel is not None
     assert followed_launch(kernel, Path("m.py"), workload, [a.name for a in workload.args], Path()) is None
+
+
+def test_sizes_that_a_condition_chooses_together_stay_conditions() -> None:
+    either = (
+        CODE.replace("each = max(1, 256 // triton.next_power_of_2(group_size))", "large = groups > 31")
+        .replace("groups_of[", "each, warps = (16, 8) if large else (4, 2)\n    groups_of[")
+        .replace("EACH=each)", "EACH=each, num_warps=warps)")
+    )
+    site = _site(either, WORKLOAD)
+    assert site is not None
+    assert site.launch.constexpr["EACH"] == "16 if groups > 31 else 4"
+    assert site.launch.num_warps == "8 if groups > 31 else 2"
+
+
+def test_a_way_that_is_not_taken_at_the_timed_size_is_no_launch() -> None:
+    either = CODE.replace(
+        "groups_of[",
+        "kind = 'a' if groups > 31 else 'b'\n    each = 4 if kind == 'b' else 16\n    groups_of[",
+    )
+    timed = WORKLOAD.replace("[launch]", "[[profile_dims]]\nC = 4096\n\n[launch]")
+    assert "profile_dims" in timed
+    assert _site(either, WORKLOAD) is not None
+    assert _site(either, timed) is None
+
+
+def _site(code: str, workload_of_it: str) -> TritonSite | None:
+    workload = parse_workload(workload_of_it)
+    kernel = kernel_in_text(code, "groups_of", Language.TRITON)
+    return followed_launch(kernel, Path("m.py"), workload, [a.name for a in workload.args], Path())

@@ -137,16 +137,27 @@ def _either_of(frame: Frame, test: ast.expr, body: ast.expr, orelse: ast.expr) -
     holds = frame.reader.truth(asked)
     if isinstance(asked, Size):
         one, other = frame.evaluate(body), frame.evaluate(orelse)
-        if one == other:
-            return one
-        if isinstance(one, (int, Size)) and isinstance(other, (int, Size)):
-            return size_of(ast.IfExp(tree_of(asked), tree_of(one), tree_of(other)))
+        chosen = _chosen(asked, one, other)
+        if chosen is not None:
+            return chosen
         if holds is not None:
             keep(frame, test, holds)
             return one if holds else other
     if holds is None:
         return agreed(frame.evaluate(body), frame.evaluate(orelse), Unknown(f"`{ast.unparse(test)}`"))
     return frame.evaluate(body if holds else orelse)
+
+
+def _chosen(asked: Size, one: object, other: object) -> object | None:
+    """`one if asked else other` for numbers, and for tuples of them; None where they are anything else."""
+    if one == other:
+        return one
+    if isinstance(one, (int, Size)) and isinstance(other, (int, Size)):
+        return size_of(ast.IfExp(tree_of(asked), tree_of(one), tree_of(other)))
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        parts = tuple(_chosen(asked, a, b) for a, b in zip(one, other, strict=True))
+        return parts if None not in parts else None
+    return None
 
 
 def _either(frame: Frame, disjunction: bool, values: list[ast.expr]) -> object:

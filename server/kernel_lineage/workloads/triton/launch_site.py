@@ -80,7 +80,7 @@ def followed_launch(
     usual = _evaluated(workload.launch.spec(), workload) if len(kernel.launches) > 1 else None
     own, first = module_of(path.resolve(), kernel.source.module), None
     modules = Modules(root, {own.path: own})
-    shapes = list(itertools.islice(workload.shapes(), _SHAPES))
+    shapes = [*itertools.islice(workload.shapes(), _SHAPES), *workload.profile_dims[:_SHAPES]]
     # The gate tries sizes of its own, around those of the workload.
     shapes += [
         {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
