@@ -17,6 +17,7 @@ from kernel_lineage.kernels.source import Kernel, Launch, SourceFile
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
+from kernel_lineage.workloads.following.passed_values import moved
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
@@ -134,6 +135,8 @@ def cuda_host_work(
     cleared: dict[str, str | None] = {}
     conditions: tuple[str, ...] = ()
     if old is not None:
+        if other := moved(old.passes, new.passes, order, former_order):
+            raise _passes_another(path, kernel.name, other)
         earlier = {former_order[at] for at in old.cleared}
         by_name = {order[at]: nbytes for at, nbytes in new.cleared.items()}
         cleared = {name: nbytes for name, nbytes in by_name.items() if _counts_on(kernel, name, earlier)}
@@ -168,22 +171,27 @@ def changed_steps(
         if not isinstance(step, LaunchStep):
             continue
         before, after = (kernel_as_written(file, step.entry) for file in (former, source))
-        if before is None or after is None or not _written_otherwise(before, after):
+        if before is None or after is None or not _launched_otherwise(before, after, former, source):
             continue
+        is_other = _written_otherwise(before, after)
         order = [word if isinstance(word, str) else "" for word in step.arguments]
         old = followed_launch(before, host_code(path, root, former.data), workload, order, scalars)
-        if old is None:
-            raise _not_read(path, step.entry)
-        also = replace(old, meanings={**scalars.meanings, **old.meanings})
-        new = followed_launch(after, host_code(path, root, source.data), workload, order, also)
-        if new is None or old.launch is None or new.launch is None:
-            raise _not_read(path, step.entry)
-        if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
-            raise _not_read(path, step.entry)
+        new = None
+        if old is not None and old.launch is not None and same_launch(old.launch, step.launch, workload):
+            also = replace(old, meanings={**scalars.meanings, **old.meanings})
+            new = followed_launch(after, host_code(path, root, source.data), workload, order, also)
+        if old is None or new is None or new.launch is None or launched.count(step.entry) > 1:
+            if is_other:
+                raise _not_read(path, step.entry)
+            continue
+        if other := moved(old.passes, new.passes, order, order):
+            raise _passes_another(path, step.entry, other)
         template = _instance(step.template_arguments, old.template, new.template)
         if template != step.template_arguments:
             conditions |= dict.fromkeys(_conditions_of_another(old, new))
-        steps[number] = replace(step, launch=new.launch, template_arguments=template)
+        operands = tuple(new.numbers.get(at, word) for at, word in enumerate(step.arguments))
+        launch = new.launch if is_other else step.launch
+        steps[number] = replace(step, launch=launch, arguments=operands, template_arguments=template)
     return (tuple(steps), tuple(conditions)) if tuple(steps) != workload.steps else ((), ())
 
 
@@ -237,9 +245,25 @@ def _written_otherwise(before: Kernel, after: Kernel) -> bool:
     return list(map(_as_written, before.launches)) != list(map(_as_written, after.launches))
 
 
+def _launched_otherwise(before: Kernel, after: Kernel, former: SourceFile, source: SourceFile) -> bool:
+    """Whether a change writes functions that launch a kernel in another way: a number may be another one."""
+    texts = [
+        [file.data[x.launcher_span.start : x.launcher_span.end] for x in kernel.launches if x.launcher_span]
+        for kernel, file in ((before, former), (after, source))
+    ]
+    return texts[0] != texts[1] or _written_otherwise(before, after)
+
+
 def _as_written(launch: Launch) -> tuple[object, ...]:
     options = {name: text for name, text in launch.options.items() if name != "stream"}
     return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions), options
+
+
+def _passes_another(path: Path, kernel: str, argument: str) -> LaunchChangedError:
+    return LaunchChangedError(
+        f"{path}: the launch of `{kernel}` passes something else for `{argument}` than before the change; "
+        "its host function as a whole tells whether that is the same work"
+    )
 
 
 def _not_read(path: Path, kernel: str) -> LaunchChangedError:

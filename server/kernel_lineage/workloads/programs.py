@@ -18,6 +18,7 @@ from kernel_lineage.kernels.naming import kernel_apart, qualified_name
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.argument_order import arguments_differ, order_by_names, order_of
+from kernel_lineage.workloads.changed_structures import with_structures_after
 from kernel_lineage.workloads.device_code import device_code, triton_text
 from kernel_lineage.workloads.files import kernel_in, launched_by, source_of
 from kernel_lineage.workloads.following.function_draft import takes_tensors
@@ -266,6 +267,10 @@ def _sequence(
     for step in steps or launched:
         if isinstance(step, LaunchStep):
             _check_template(source, step, path)
+    if former is not None:
+        old, new = (host_code(path, root, file.data) for file in (former, source))
+        laid_out = with_structures_after(steps or workload.steps, source, old, new, workload)
+        steps = laid_out if laid_out != workload.steps else steps
     template = tuple(
         argument
         for step in steps or launched
@@ -281,9 +286,9 @@ def _check_template(source: SourceFile, step: LaunchStep, path: Path) -> None:
     """Raises `ProgramError` for a launch whose kernel's template takes more arguments, or fewer, than it gives."""
     kernel = source.kernel(step.entry.rpartition("::")[2])
     declared = kernel.template_parameters if kernel is not None else ()
-    given = len(step.template_arguments)
+    count = len(step.template_arguments)
     needed = sum(p.default is None for p in declared)
-    if given and not needed <= given <= len(declared) and not any("..." in p.name for p in declared):
+    if count and not needed <= count <= len(declared) and not any("..." in p.name for p in declared):
         names = ", ".join(p.name for p in declared) or "nothing"
         raise ProgramError(
             f"{path}: `{step.entry}` is a template over {names}, and the workload launches it with "

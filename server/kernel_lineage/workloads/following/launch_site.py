@@ -20,6 +20,7 @@ from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.following.fields import passed
 from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launches import Launched
+from kernel_lineage.workloads.following.passed_values import passed_values
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import Unit
@@ -56,6 +57,8 @@ class LaunchSite:
     """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
     conditions: tuple[str, ...] = ()
     """What holds over dims of the workload where this launch is reached."""
+    passes: Mapping[int, str] = field(default_factory=dict)
+    """By position, what is passed that is no number: a buffer with an offset, a structure with what its fields are."""
 
 
 def followed_launch(
@@ -135,6 +138,7 @@ def followed_launch(
                 template,
                 agreed,
                 conditions,
+                dict(passed_values(launch, unit, leading)),
             )
     return None
 
