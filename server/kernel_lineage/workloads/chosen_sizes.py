@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isqrt
+from math import prod
 from types import MappingProxyType
 
 from kernel_lineage.workloads.device_size import CHECKED, counts_multiprocessors
@@ -86,27 +86,38 @@ def plans(
         own = {**{n: few if n in steady else 2 for n in chosen}, **dict(zip(free, sizes, strict=False))}
         tried = {n: own.get(n, size) for n, size in _small(dims, most).items()}
         times = _TIMED_SINGLE if len(own) == 1 else _TIMED
-        small, large = _smallest(listed, longest), _largest(listed)
+        small, large = _small_listed(listed, longest), _largest(listed)
         tried |= small
         timed = {n: own[n] * (1 if n in steady else times) if n in own else size for n, size in dims.items()}
         timed |= large
         yield Plan(tried, timed, steady, room)
 
 
-def _smallest(listed: Mapping[str, tuple[int, ...]], longest: int) -> dict[str, int]:
-    """The smallest listed sizes, halved until they are no larger than `longest`.
+def _small_listed(listed: Mapping[str, tuple[int, ...]], longest: int) -> dict[str, int]:
+    """The largest of the listed sizes that are no larger than `longest`; where there is none the smallest one, halved.
 
+    One element says little where callers come with more: the smallest of a list is often an edge.
     Of several dims one has twice and one half as much, so that they are told apart.
     """
-    sizes = {n: _halved(listed[n][0], longest) for n in listed}
+    sizes = {
+        n: max((s for s in own if s <= longest), default=_halved(own[0], longest))
+        for n, own in listed.items()
+    }
     factors = dict(zip(sizes, (2, 4, 1), strict=False))
     return {n: max(1, size * factors.get(n, 2) // 2) for n, size in sizes.items()}
 
 
 def _largest(listed: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """The largest listed sizes that are timed in little time."""
-    most = _MOST_TIMED if len(listed) == 1 else isqrt(_MOST_TIMED)
-    return {n: max((s for s in sizes if s <= most), default=sizes[0]) for n, sizes in listed.items()}
+    """The largest listed sizes that are timed in little time: of several those that the two largest bound."""
+    most = _MOST_TIMED * min(len(listed), 2)
+    sizes = {n: max((s for s in own if s <= most), default=own[0]) for n, own in listed.items()}
+    while sizes and prod(sorted(sizes.values())[-2:]) > most:
+        name = max(sizes, key=sizes.__getitem__)
+        smaller = max((s for s in listed[name] if s < sizes[name]), default=None)
+        if smaller is None:
+            break
+        sizes[name] = smaller
+    return sizes
 
 
 def _small(dims: Mapping[str, int], most: int) -> dict[str, int]:

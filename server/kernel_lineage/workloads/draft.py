@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -59,6 +59,8 @@ _CALLERS_ABOVE = 2
 _CALLERS_BESIDE = 3
 _READ_SHARE = 0.25
 """The part of the time that is left for running a kernel by what was read, where its host code can run as well."""
+_MOST_TIMED = 1 << 31
+"""Elements of the buffers of a launch that is timed."""
 _RUN = 2
 """Drafts of one kernel that are run to see what they leave open."""
 
@@ -254,7 +256,8 @@ def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[
         if any(map(takes_tensors, unit.hosts(kernel.name))):
             yield from tensor_function_drafts(kernel, unit, path.name, partial(state.callers_of, unit))
         else:
-            yield draft_of_launcher(kernel, unit, path.name)
+            drafted = partial(_draft_of_launcher, kernel, path.name)
+            yield from _by_units(_host_sides(kernel.name, path, data_of(kernel), state), drafted)
         return
     if kernel.language is Language.TRITON:
         yield from triton_drafts(kernel, path, state.modules, taken)
@@ -263,27 +266,57 @@ def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[
     rooted = with_what_it_calls(kernel, path, (), state.root)
     for place in dict.fromkeys((path, *sites)):
         data = kernel.source.data if place == path and kernel.source is not None else None
-        for unit in _host_sides(kernel.name, place, data, state):
-            callers = partial(state.callers_of, unit)
-            for draft in followed_drafts(kernel, unit, path.name, rooted, state.block, callers):
-                if place != path:
-                    way = "" if draft.tested else f"that of {draft.way or 'a function'} "
-                    where = f"the launch is {way}in {place.name}"
-                    draft = replace(draft, assumed=(where, *draft.assumed))
-                yield draft
+        drafted = partial(_followed, kernel, path, place, rooted, state)
+        yield from _by_units(_host_sides(kernel.name, place, data, state), drafted)
     if path.suffix == ".py":
         yield from array_drafts(kernel, path, state.modules, taken)
 
 
-def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> Iterator[Unit]:
-    """The text of a file with a launch, with the files whose functions call the one that launches.
+def _followed(
+    kernel: Kernel, path: Path, place: Path, rooted: Kernel, state: State, unit: Unit
+) -> Iterator[Draft]:
+    """The drafts of a kernel by the host code of a unit, which launches it in a file `place`."""
+    for draft in followed_drafts(
+        kernel, unit, path.name, rooted, state.block, partial(state.callers_of, unit)
+    ):
+        if place != path:
+            way = "" if draft.tested else f"that of {draft.way or 'a function'} "
+            where = f"the launch is {way}in {place.name}"
+            draft = replace(draft, assumed=(where, *draft.assumed))
+        yield draft
 
-    Last, the programs that call it: each of them alone, as programs define the same names.
+
+def _draft_of_launcher(launcher: Launcher, path_name: str, unit: Unit) -> Iterator[Draft]:
+    yield draft_of_launcher(launcher, unit, path_name)
+
+
+def _by_units(
+    units: Iterator[tuple[Unit, bool]], drafted: Callable[[Unit], Iterator[Draft]]
+) -> Iterator[Draft]:
+    """The drafts by each unit; of those by whole programs, such as a test and a benchmark, the largest that is timed
+    first.
+    """
+    programs: list[Draft] = []
+    for unit, is_program in units:
+        if is_program:
+            programs += drafted(unit)
+        else:
+            yield from drafted(unit)
+    largest = [(draft.elements(draft.dims), draft) for draft in programs]
+    yield from (d for _, d in sorted(largest, key=lambda one: -one[0] if one[0] <= _MOST_TIMED else 0))
+
+
+def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> Iterator[tuple[Unit, bool]]:
+    """The text of a file with a launch, or with a host function, with the files whose functions call the one that
+    launches, and False.
+
+    Last, the programs that call it, and True: each of them alone, as programs define the same names.
     """
     text = with_headers(place, state.root, data)
     options = options_of(text, [kernel])
     # A kernel that the text's own options leave out is one of another build: its callers stand in any branch.
-    is_active = kernel not in text or kernel in _unit(text, options).kernels
+    active = _unit(text, options)
+    is_active = kernel not in text or kernel in active.kernels or bool(active.hosts(kernel))
     callers: dict[Path, None] = {}
     programs: dict[Path, None] = {}
     while True:
@@ -296,12 +329,12 @@ def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> I
             break
         callers |= dict.fromkeys(more)
         text = with_headers(place, state.root, data, callers)
-    yield unit
+    yield unit, False
     if is_active and unit_of(text).is_led_to(kernel) > unit.is_led_to(kernel):
-        yield unit_of(text)  # the branch in which it is launched is one of another build
+        yield unit_of(text), False  # the branch in which it is launched is one of another build
     for program in [*programs][:_CALLERS_BESIDE]:
         text = with_headers(place, state.root, data, (*callers, program))
-        yield _unit(text, options) if is_active else unit_of(text)
+        yield (_unit(text, options) if is_active else unit_of(text)), True
 
 
 def _unit(text: str, definitions: Mapping[str, str] = MappingProxyType({})) -> Unit:

@@ -43,11 +43,12 @@ def with_names_apart(draft: Draft) -> Draft:
     for name in [n for n in draft.dims if means.get(n, n) != n]:
         other = next(o for o in (f"{name}{'_' * k}" for k in count(1)) if o not in taken)
         taken.add(other)
-        draft = _with_dim_called(draft, name, other)
+        draft = with_dim_called(draft, name, other)
     return draft
 
 
-def _with_dim_called(draft: Draft, name: str, other: str) -> Draft:
+def with_dim_called(draft: Draft, name: str, other: str) -> Draft:
+    """The draft in which the dim `name` is called `other`."""
     word = re.compile(rf"\b{name}\b")
 
     def renamed(sizes: Mapping[str, T]) -> dict[str, T]:

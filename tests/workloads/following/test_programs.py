@@ -646,10 +646,10 @@ def test_the_largest_of_the_sizes_that_a_program_runs_is_timed_and_much_smaller_
     path = tmp_path / "runs.cu"
     path.write_text(RUNS)
     draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
-    assert draft.timed == ({"rows": 8, "cols": 30000},) and draft.dims == {"rows": 4, "cols": 500}
+    assert draft.timed == ({"rows": 8, "cols": 30000},) and draft.others == ({"rows": 4, "cols": 500},)
     path.write_text(RUNS.replace("30000", "15000"))
     draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
-    assert draft.timed == ({"rows": 4, "cols": 500}, {"rows": 8, "cols": 15000})
+    assert draft.timed == ({"rows": 8, "cols": 15000}, {"rows": 4, "cols": 500})
     path.write_text(RUNS.replace('run("wide", 8, 30000);', ""))
     draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
     assert draft.timed == ({"rows": 4, "cols": 500},)

@@ -8,10 +8,16 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.casts import is_written_out
 from kernel_lineage.workloads.following.checks import arguments_of
-from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, template_names
+from kernel_lineage.workloads.following.functions import (
+    HostCode,
+    HostParameter,
+    bare_type,
+    template_names,
+    words_in,
+)
 from kernel_lineage.workloads.following.library import note_write
 from kernel_lineage.workloads.following.macros import DEEPEST, Macros
 from kernel_lineage.workloads.following.names import Names
@@ -85,6 +91,22 @@ class Bodies(Macros):
         is_structure = bool(self.unit.fields_of(kind)) or self.unit.is_empty(kind)
         return self.record(kind, value) if isinstance(value, list) and is_structure else value
 
+    def of_elements(self, value: Value, written: Node | None, names: Names) -> Value:
+        """What initialises a variable: where that is an array or a vector of a struct, each list in braces is one."""
+        declared = written.parent if written is not None else None
+        around = declared.parent if declared is not None else None
+        if not isinstance(value, list) or declared is None or around is None:
+            return value
+        kind = bare_type(text_of(around.child_by_field_name("type")))
+        element = re.match(r"(?:std::)?(?:vector|array)\s*<\s*(\w+)", kind)
+        is_array = any(n.type == "array_declarator" for n in inside(declared))
+        of = self.type_named(element[1] if element is not None else kind if is_array else "", names)
+        return [self.of_type(one, of) for one in value]
+
+    def named(self, name: str, names: Names) -> Value:
+        written = self.unit.constants.get(name) if names.get(name) is None else None
+        return self.of_elements(super().named(name, names), written, names)
+
     def lambda_called(
         self, called: Lambda, listed: Node | None, names: Names, template: Node | None = None
     ) -> Value:
@@ -95,14 +117,17 @@ class Bodies(Macros):
                 self.bind(name, text, inner)
         declarator = called.node.child_by_field_name("declarator")
         parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
-        args = [self.either(n, names) for n in arguments_of(listed)]
-        for parameter, value in zip(
-            parameters.named_children if parameters is not None else (), args, strict=False
-        ):
+        body = called.node.child_by_field_name("body")
+        is_leading = body is not None and not self.leading.isdisjoint(words_in(body))
+        written = parameters.named_children if parameters is not None else ()
+        args = [(n, self.either(n, names)) for n in arguments_of(listed)]
+        for parameter, (node, value) in zip(written, args, strict=False):
             words = re.findall(r"\w+", text_of(parameter))
+            if words and is_leading and is_written_out(node):
+                value = self.sizes.of_literal(value, words[-1], self.function)
             if words:
                 inner.values[words[-1]] = value
-        return self.body(called.node.child_by_field_name("body"), inner)
+        return self.body(body, inner)
 
     def body(self, body: Node | None, names: Names) -> Value:
         if self._depth >= DEEPEST or body is None:

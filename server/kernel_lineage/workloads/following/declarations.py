@@ -177,15 +177,22 @@ class Declarations(Calls):
             )
             value_node = declarator.child_by_field_name("value")
             if bound is not None:
-                self._bind(bound, self.either(value_node, names), names)
+                self.take_apart(bound, self.either(value_node, names), names)
                 continue
             if not name:
                 continue
+            is_array = any(n.type == "array_declarator" for n in inside(declarator))
             if declarator.type == "function_declarator":
                 value = self._built(declarator, kind, name, names)
             else:
-                value = self._declared(value_node, kind, stars, name, names, written)
-            if "array_declarator" in {n.type for n in inside(declarator)} and value_node is None:
+                is_list = is_array and value_node is not None and value_node.type == "initializer_list"
+                value = (
+                    self.either(value_node, names)
+                    if is_list
+                    else self._declared(value_node, kind, stars, name, names, written)
+                )
+                value = self.of_elements(value, value_node, names)
+            if is_array and value_node is None:
                 value = (
                     []
                     if stars or (kind in self.unit.fields and kind not in VECTORS)
@@ -194,7 +201,8 @@ class Declarations(Calls):
             named = self._named(value, value_node, name, kind, fixed, names)
             names.values[name] = named
 
-    def _bind(self, bound: Node, value: Value, names: Names) -> None:
+    def take_apart(self, bound: Node, value: Value, names: Names) -> None:
+        value = [*value.fields.values()] if isinstance(value, Record) else value
         for at, child in enumerate(bound.named_children):
             part = value[at] if isinstance(value, list) and at < len(value) else Opaque(f"`{text_of(child)}`")
             names.values[text_of(child)] = part

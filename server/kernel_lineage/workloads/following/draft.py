@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
 
 from kernel_gate.value_kinds import MOST_LISTED
 from kernel_gate.workload import address_name
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
-from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.accessors import is_accessor, structure_of_accessor
 from kernel_lineage.workloads.following.callers import Callers
 from kernel_lineage.workloads.following.compiled_sizes import is_large, with_compiled_sizes
@@ -21,8 +19,8 @@ from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.extents import shape_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.functions import bare_type
-from kernel_lineage.workloads.following.further_sizes import largest_of
 from kernel_lineage.workloads.following.gathered import Gathered
+from kernel_lineage.workloads.following.largest_launch import draft_by_sizes, in_order
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
@@ -64,8 +62,6 @@ _TAKEN = "float"
 _WRITTEN = ("output", "inout")
 _WHOLE = ("integers", "listed(", "permutation(", "offsets(")
 """How values begin that are whole numbers."""
-_MOST_SIZES = 10
-"""Launches of one function whose sizes are looked at."""
 _MOST_LAUNCHES = 4
 """Launches of one function that are looked at."""
 
@@ -84,9 +80,8 @@ def followed_drafts(
     function tells all. `callers_of` are those in other languages, whose drafts come first.
     """
     roles, unseen = roles_of(rooted), handed_on(rooted)
-    ways = unit.ways_to(kernel.name)
     is_open = True
-    for leading, entry in sorted(ways, key=lambda way: (way[1].name != "main", bool(way[1].template))):
+    for leading, entry in in_order(unit.ways_to(kernel.name), unit, kernel.name):
         if entry.template and not is_open:
             return
         drafted = partial(_draft, kernel, path_name, roles, unit)
@@ -98,14 +93,7 @@ def followed_drafts(
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
             draft = drafted(*reached)
-            if not draft.dims.keys() - {MULTIPROCESSORS} or is_large(draft):
-                # Sizes are written at calls: `run(make_shape(32, 224, 224))`.
-                literally = look(with_literals=True)
-                sized = drafted(*literally) if literally is not None else draft
-                if sized is not draft and len(sized.missing) <= len(draft.missing):
-                    further = (look(passes=n, with_literals=True) for n in range(1, _MOST_SIZES))
-                    later = [drafted(*one) for one in takewhile(bool, further) if one is not None]
-                    draft = replace(sized, others=largest_of(sized, later))
+            draft = draft_by_sizes(draft, unit, kernel.name, leading, entry, drafted, block)
             draft = _with_rounds(draft, partial(look, rounds=None), drafted)
             if is_large(draft) and not (draft.template_arguments or draft.has_fields):
                 names = unit.compiled_constants()

@@ -57,15 +57,15 @@ def shape_of(
                 except ExpressionError:  # longer than a workload takes
                     return None
                 sizes.require(combined(">", extent, plain(0)))
-    if _is_for_largest(numbers, facts):
+    if _is_for_largest(buffer, numbers, facts):
         return None
     return tuple(map(facts.expression, numbers)) or ("1",)
 
 
-def _is_for_largest(extents: Sequence[Number], facts: Gathered) -> bool:
+def _is_for_largest(buffer: Buffer, extents: Sequence[Number], facts: Gathered) -> bool:
     """Whether a buffer is allocated once, for the largest of the sizes that the caller goes through."""
     names = {name for number in extents for name in names_in_order(number.text)}
-    return facts.has_list and not names & set(facts.sizes.chosen)
+    return not facts.lists <= buffer.within and not names & set(facts.sizes.chosen)
 
 
 def _rest(
@@ -76,7 +76,7 @@ def _rest(
     if element is None or step is None or step % element or buffer.size is None:
         return None
     left = combined("-", divided(buffer.size, plain(element)), times(offset, plain(step // element)))
-    if left.value <= 0 or _is_for_largest([left], facts):
+    if left.value <= 0 or _is_for_largest(buffer, [left], facts):
         return None
     facts.sizes.require(combined(">", left, plain(0)))
     return (facts.expression(left),)

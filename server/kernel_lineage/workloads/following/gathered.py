@@ -21,8 +21,8 @@ class Gathered:
 
     def __init__(self, unit: Unit, sizes: Sizes, types: dict[str, str], launch: Launched) -> None:
         self.unit, self.sizes = unit, sizes
-        self.has_list = bool(names_used(launch) & set(sizes.lists))
-        """Whether the launch has sizes that a caller goes through a list for."""
+        self.lists = names_used(launch) & set(sizes.lists)
+        """The sizes of the launch that a caller goes through a list for."""
         self.types = types
         """Type parameter of a template → what it stands for, filled in as that is found."""
         self.type_parameters: set[str] = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import inside, text_of
@@ -18,10 +19,11 @@ from kernel_lineage.workloads.following.draft import argument_of
 from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, declared_name
 from kernel_lineage.workloads.following.gathered import Gathered
-from kernel_lineage.workloads.following.launches import LaunchArgument
+from kernel_lineage.workloads.following.largest_launch import draft_by_sizes, in_order
+from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.roles import roles_of
+from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.structures import (
-    call_of,
     field_name,
     is_own,
     record_of,
@@ -29,6 +31,7 @@ from kernel_lineage.workloads.following.structures import (
 )
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number, Opaque
+from kernel_lineage.workloads.following.ways import follow_way
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.model import Draft, Role
 
@@ -40,13 +43,20 @@ _DEPTH = 4
 
 
 def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
-    """The draft of a host function of a unit."""
+    """The draft of a host function of a unit, as its callers there come to it."""
     name = launcher.name
-    reached = call_of(unit, name)
-    if reached is None:
-        missing = (f"the parameters of {name}, which cannot be read",)
-        return Draft(name, Language.CUDA, path_name, {}, {}, (), missing=missing)
-    launch, sizes = reached
+    leading, drafted = unit.leading_to(name), partial(_draft, launcher, unit, path_name)
+    functions = [f for f in unit.hosts(name) if f.of_host]
+    ways = in_order([(leading, entry) for entry in unit.entries(leading)], unit, name)
+    for _, entry in (*ways, *((leading, f) for f in functions)):
+        reached = follow_way(unit, name, leading, entry)
+        if reached is not None:
+            return draft_by_sizes(drafted(*reached), unit, name, leading, entry, drafted)
+    missing = (f"the parameters of {name}, which cannot be read",)
+    return Draft(name, Language.CUDA, path_name, {}, {}, (), missing=missing)
+
+
+def _draft(launcher: Launcher, unit: Unit, path_name: str, launch: Launched, sizes: Sizes) -> Draft:
     function = launch.frames[-1].function
     roles: dict[str, Role] = {}
     for parameter, role in _touched(launcher.source, function, unit, _DEPTH):
@@ -60,7 +70,7 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
     )
     dims, promises = facts.dims(arguments)
     return Draft(
-        name,
+        launcher.name,
         Language.CUDA,
         path_name,
         dims,
@@ -70,7 +80,7 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
         chosen=tuple(n for n in dims if n in sizes.chosen),
         told={n: sizes.lists[n] for n in dims if n in sizes.lists},
         promises=promises,
-        assumed=(*sizes.said, *facts.said),
+        assumed=(*sizes.said_of(dims), *facts.said),
         missing=tuple(dict.fromkeys(facts.missing)),
     )
 

@@ -110,7 +110,7 @@ def _kept(place: Value, value: Value) -> None:
         stored(place, value)
 
 
-def _memory(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
+def _memory(name: str, args: list[Value], sizes: Sizes) -> Value | None:
     """Functions that allocate, copy or set memory."""
     if name in PITCHED and len(args) >= _PITCHED_ARGUMENTS and all(isinstance(a, Number) for a in args[2:4]):
         width, rows = (a for a in args[2:4] if isinstance(a, Number))
@@ -125,7 +125,8 @@ def _memory(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
             label, kind = place.name, before.dtype if isinstance(before, Pointer) else ""
         nbytes = size if isinstance(size, Number) else None
         untold = size.why if isinstance(size, Opaque) else ""
-        _kept(place, Pointer(Buffer(label, nbytes, dtype=kind, untold=untold), kind))
+        made = Buffer(label, nbytes, dtype=kind, untold=untold, within=frozenset(sizes.lists))
+        _kept(place, Pointer(made, kind))
         return plain(0)
     if name in ("malloc", "calloc", "aligned_alloc", "_aligned_malloc"):
         numbers = [g for g in args if isinstance(g, Number)]

@@ -249,7 +249,7 @@ class Sequence(Maps):
             names.set(name, selected(test, then, otherwise))
         return True
 
-    def _loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
+    def loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
         body = node.child_by_field_name("body")
         try:
             self._rounds(body, condition, update, names)

@@ -50,7 +50,7 @@ _TRIAL = (96, 64, 48, 80, 112, 40, 56, 72)
 _SMALL_TRIAL = 4
 _FEWEST_ROUNDS = 3
 """Where there are fewer, the first says as much."""
-_LEAST_DIM = 2
+LEAST_DIM = 2
 """A number below is a flag or a step, not a size."""
 USUAL_THREADS = 128
 EDGE_OF_THREADS = 16
@@ -149,6 +149,8 @@ class Sizes:
     """The variables by which loops number their launches that are dims; None for all of them."""
     in_code: dict[str, int] = field(default_factory=dict)
     """Dim → the size that the code gives it."""
+    apart: dict[str, str] = field(default_factory=dict)
+    """Dim with the name of its function, as another one has its own name → that."""
     extents: set[str] = field(default_factory=set)
     """Dims that a caller's tensors have: none of them is a number of threads."""
     numbers: dict[str, int] = field(default_factory=dict)
@@ -232,6 +234,7 @@ class Sizes:
             other, count = f"{name}_{where}_{count}", count + 1
         differs = self.dims.get(name, size) != size and name not in self.given
         if differs or (other in self.given and self.in_code.get(name, size) != size):
+            self.apart[other] = name
             name = other
         if name not in self.dims:
             self.dims[name], self.in_code[name] = self.given.get(name, size), size
@@ -272,13 +275,13 @@ class Sizes:
         """A value that is written for a parameter or a field: a dim of its name, where such literals are dims."""
         if not self.with_literals or not isinstance(value, Number) or not value.is_constant:
             return value
-        if not value.whole or isinstance(value.value, bool) or value.value < _LEAST_DIM:
+        if not value.whole or isinstance(value.value, bool) or value.value < LEAST_DIM:
             return value
         return self.dim_in_code(name, int(value.value), where)
 
     def of_constant(self, name: str, size: int, where: str) -> Number:
         """A macro or constant outside of functions: a dim, unless it is too small for a size."""
-        is_dim = self.has_constants and size >= _LEAST_DIM
+        is_dim = self.has_constants and size >= LEAST_DIM
         return self.dim_in_code(name, size, where) if is_dim else plain(size)
 
     def multiprocessors(self) -> Number:

@@ -37,9 +37,11 @@ from kernel_lineage.workloads.following.values import (
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop", "switch_statement"})
 """What `break` leaves."""
+_PAIR = ("first", "second")
 _STEPS = 20_000
 """Statements that are followed at most."""
-_ROUNDS = 64
+ROUNDS = 64
+"""Rounds of a loop that are followed at most."""
 _MOST_ROUNDS = 512
 """Rounds of a loop with a launch that are counted."""
 
@@ -50,6 +52,9 @@ class Left(Exception):  # noqa: N818
 
 class Follower(Fills):
     """Follows one function of a unit until it launches a kernel."""
+
+    rounds_to_launch = 1
+    """Rounds that are followed of a loop that leads to the launch."""
 
     def __init__(
         self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str], passes: int = 0
@@ -122,7 +127,7 @@ class Follower(Fills):
         kind = bare_type(text_of(node.child_by_field_name("type")))
         names.types[text_of(node.child_by_field_name("declarator"))] = self.type_named(kind, names)
 
-    def _leads(self, node: Node | None) -> bool:
+    def leads(self, node: Node | None) -> bool:
         return node is not None and bool(words_in(node) & (self.leading - self.followed()))
 
     def _do_if_statement(self, node: Node, names: Names) -> None:
@@ -135,9 +140,9 @@ class Follower(Fills):
         clamp = clamp_of(condition, then) if otherwise is None else None
         if clamp is not None and self._clamped(clamp, names):
             return
-        there, here = self._leads(otherwise), self._leads(then)
+        there, here = self.leads(otherwise), self.leads(then)
         if here and otherwise is None and number is not None and then is not None and _leaves(then):
-            there = any(map(self._leads, _behind(node)))
+            there = any(map(self.leads, _behind(node)))
         if here != there:
             # The side that leads to the launch is taken; what it asks for is kept by the sizes.
             taken = then if here else otherwise
@@ -168,7 +173,7 @@ class Follower(Fills):
         """Whether a branch leaves a loop, or begins its next round, whose body leads to the launch."""
         left = next((n for n in inside(then) if n.type in ("break_statement", "continue_statement")), None)
         around = next((n for n in above(left) if n.type in _LOOPS), None) if left is not None else None
-        return around is not None and around.start_byte < then.start_byte and self._leads(around)
+        return around is not None and around.start_byte < then.start_byte and self.leads(around)
 
     def _clamped(self, clamp: Clamp, names: Names) -> bool:
         """Whether a variable is set to the smaller or larger of two numbers, where both are told."""
@@ -222,10 +227,10 @@ class Follower(Fills):
         condition, update = (node.child_by_field_name(part) for part in ("condition", "update"))
         if first is not None:
             (self.run if first.type == "declaration" else self.either)(first, inner)
-        if self._leads(node.child_by_field_name("body")):
+        if self.leads(node.child_by_field_name("body")):
             self.going |= set(inner.values)
             self._number_rounds(condition, update, inner, before)
-        self._loop(node, condition, update, inner)
+        self.loop(node, condition, update, inner)
 
     def _number_rounds(
         self, condition: Node | None, update: Node | None, names: Names, before: Collection[str]
@@ -249,7 +254,7 @@ class Follower(Fills):
             names.values[name] = self.sizes.of_round(name, start, values, self.function)
 
     def _do_while_statement(self, node: Node, names: Names) -> None:
-        self._loop(node, node.child_by_field_name("condition"), None, names)
+        self.loop(node, node.child_by_field_name("condition"), None, names)
 
     def _do_do_statement(self, node: Node, names: Names) -> None:
         self._round(node.child_by_field_name("body"), names)
@@ -258,24 +263,42 @@ class Follower(Fills):
         values = self.either(node.child_by_field_name("right"), names)
         body = node.child_by_field_name("body")
         inner = Names(names)
-        name, _ = declared_name(node.child_by_field_name("declarator"))
+        declarator = node.child_by_field_name("declarator")
+        name, _ = declared_name(declarator)
         numbers = whole_numbers(values)
         if (
             (buffer := buffer_at(values)) is not None
             and not isinstance(values, list)
-            and not self._leads(body)
+            and not self.leads(body)
         ):
             self.fill_each(name, buffer, body, names)
-        if len(numbers) > 1 and self._leads(body):
+        if len(numbers) > 1 and self.leads(body):
             inner.values[name] = self.sizes.of_list(name, numbers, self.function)
         elif isinstance(values, list) and values:
-            inner.values[name] = values[0]
-        elif not self._leads(body):
-            self._forget(body, names)
+            for value in values[: self.rounds_to_launch]:
+                if not self._round(body, self._with_element(declarator, value, names)):
+                    return
+            return
+        elif not self.leads(body):
+            self.forget(body, names)
             return
         self._round(body, inner)
 
-    def _forget(self, body: Node | None, names: Names) -> None:
+    def _with_element(self, declarator: Node | None, value: Value, names: Names) -> Names:
+        """The names in a round of a loop in which a declarator stands for a value: `item`, `[rows, cols]`."""
+        inner = Names(names)
+        if declarator is not None and declarator.type == "structured_binding_declarator":
+            self.take_apart(declarator, value, inner)
+        else:
+            if isinstance(value, list) and len(value) == len(_PAIR):
+                parts = zip(value, _PAIR, strict=True)
+                value = [self.sizes.of_literal(part, field, self.function) for part, field in parts]
+            inner.values[declared_name(declarator)[0]] = value
+        for name, part in inner.values.items():
+            inner.values[name] = self.sizes.of_literal(part, name, self.function)
+        return inner
+
+    def forget(self, body: Node | None, names: Names) -> None:
         """Variables that a loop sets that cannot be followed: their values before it are not those after it."""
         for node in inside(body) if body is not None else ():
             side = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type)
@@ -287,14 +310,14 @@ class Follower(Fills):
             ):
                 names.set(text_of(target), Opaque(f"`{text_of(node)}` in a loop over what nothing tells"))
 
-    def _loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
+    def loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
         body = node.child_by_field_name("body")
-        if not self._leads(body) and body is not None and self.fills(body, condition, names):
+        if not self.leads(body) and body is not None and self.fills(body, condition, names):
             return
-        for _ in range(1 if self._leads(body) else _ROUNDS):
+        for _ in range(self.rounds_to_launch if self.leads(body) else ROUNDS):
             test = self.either(condition, names)
-            holds = bool(test.value) if isinstance(test, Number) else self._leads(body)
-            if isinstance(test, Number) and not test.is_constant and self._leads(body):
+            holds = bool(test.value) if isinstance(test, Number) else self.leads(body)
+            if isinstance(test, Number) and not test.is_constant and self.leads(body):
                 self.sizes.require(test)
                 holds = True
             if not holds:
@@ -318,7 +341,7 @@ class Follower(Fills):
         cases = list(_cases(body)) if body is not None else []
         chosen = next((c for c in cases if self._is_case(c, value, names)), None)
         chosen = chosen or next((c for c in cases if _is_default(c)), None)
-        leading = [c for c in cases if self._leads(c)]
+        leading = [c for c in cases if self.leads(c)]
         if leading and (chosen is None or chosen not in leading):
             chosen = leading[0] if chosen is None or not _falls_to(cases, chosen, leading) else chosen
         taken = chosen.child_by_field_name("value") if chosen is not None and chosen in leading else None

@@ -214,6 +214,8 @@ class Buffer:
     """What nothing tells of its bytes, where they are not told."""
     values: str = ""
     """How a caller draws its elements, as a workload says it; "" where nothing tells."""
+    within: frozenset[str] = frozenset()
+    """The sizes for which it is allocated each time that a caller comes to the next one of its list."""
 
 
 @dataclass(frozen=True, slots=True)
