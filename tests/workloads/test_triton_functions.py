@@ -68,14 +68,16 @@ def energy(signal, scale, power=0.25):
 GATED = GateOptions(check_seconds=20, callers_seconds=0)
 
 
-def drafted(folder: Path, text: str, function: str = "energy") -> Draft:
+def drafted(folder: Path, text: str, function: str = "energy", *, measure: bool = False) -> Draft:
     path = folder / "energy.py"
     path.write_text(text)
-    return draft_of(target_of(path, function), path, measure=False)
+    return draft_of(target_of(path, function), path, measure=measure)
 
 
-def programs(folder: Path, before: str, after: str, function: str = "energy") -> list[Program]:
-    workload = drafted(folder, before, function).workload()
+def programs(
+    folder: Path, before: str, after: str, function: str = "energy", *, measure: bool = False
+) -> list[Program]:
+    workload = drafted(folder, before, function, measure=measure).workload()
     path = folder / "energy.py"
     return [
         program_from_file(path, function, workload, data=text.encode(), changed_from=before.encode())
@@ -89,8 +91,9 @@ def launches(program: Program) -> list[LaunchStep]:
 
 @pytest.mark.parametrize("called", [CALLED, ""], ids=["a test calls it", "nobody calls it"])
 def test_its_parameters_and_results_are_the_arguments(tmp_path: Path, called: str):
-    draft = drafted(tmp_path, HEAD + KERNELS + FUNCTION + called)
+    draft = drafted(tmp_path, HEAD + KERNELS + FUNCTION + called, measure=not called)
     assert not draft.missing
+    assert {len(a.shape or ()) for a in draft.arguments if a.name == "scale"} == {1}
     kinds = {a.name: (a.kind, a.dtype) for a in draft.arguments}
     assert kinds == {
         "signal": ("input", "float32"),
@@ -144,7 +147,7 @@ def test_what_torch_works_out_behind_the_launches_stays(tmp_path: Path):
 def test_a_number_that_only_launches_are_given_is_a_dim(tmp_path: Path):
     text = HEAD + KERNELS + FUNCTION.replace("power=0.25", "bias: int").replace(", power, W=", ", bias, W=")
     assert "bias" in drafted(tmp_path, text).dims
-    before, _ = programs(tmp_path, text, text)
+    before, _ = programs(tmp_path, text, text, measure=True)
     assert launches(before)[1].arguments[4] == Value("bias", "int32")
 
 

@@ -7,21 +7,27 @@ kernel takes for granted it leaves its buffers, and then it is one of those that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from kernel_gate.deadline import seconds_left
+from kernel_gate.program import LaunchStep, Value
+from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.workloads.equal_dims import with_dim_as
-from kernel_lineage.workloads.files import Target
+from kernel_lineage.workloads.equal_dims import is_named_for_want, with_dim_as
+from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.index_ranges import stays_in_bounds
 from kernel_lineage.workloads.model import CHOSEN, Draft, DraftArgument
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import broken, fitted_sizes
 
 _RANGE = re.compile(r"integers\(0, .*\)")
 _MOST_SMALL = 8
 """Coordinates, gates and corners are no more than these."""
+_ALIGNED = 16
+_SPACE = 2
+"""Times the largest size that a dim has where it is another one that is looked at."""
 _SECONDS = 10.0
 """What a kernel has to have left for being run some times more."""
 
@@ -31,26 +37,62 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
 
     With a dim that the kernel does not count on, it stays in its buffers; indices are at their lowest meanwhile.
     """
-    for name in loose(draft):
-        few = replace(draft, arguments=tuple(replace(a, values=_lowest(a.values)) for a in draft.arguments))
-        sizes = {**draft.checked, name: 1}
-        if seconds_left() < _SECONDS or broken(sizes, draft.promises):
-            continue
-        if stays_in_bounds(few, sizes, kernel, path, root):
-            draft = _with_room(draft, name, kernel, path, root)
-            continue
-        if (bounded := _with_least(few, draft, name, kernel, path, root)) is not None:
-            draft = bounded
-            continue
-        for other in _others(draft, name):
-            note = f"{name} is taken to be {other.strip('()')}: with fewer the kernel leaves its buffers"
-            tied = with_dim_as(draft, name, other, note)
-            if not broken(tied.checked, tied.promises) and stays_in_bounds(
-                tied, dict(tied.checked), kernel, path, root
-            ):
-                draft = tied
-                break
+    passed = _passed(draft, kernel, path, root)
+    names = sorted(loose(draft, passed), key=lambda name: _axis(draft, name))
+    nameless = [n for n in names if is_named_for_want(n) and _is_chosen(draft, n)]
+    for name in names:
+        # Others of which as little is told have room meanwhile, or it would be one of them that is too small.
+        most = _SPACE * max(draft.checked.values())
+        space = dict.fromkeys(nameless[nameless.index(name) + 1 :], most) if name in nameless else {}
+        draft = _with_tie(draft, name, space, passed, kernel, path, root)
     return draft
+
+
+def _axis(draft: Draft, name: str) -> int:
+    """The outermost axis of a buffer that a dim is: how long a row may be shows where it is told how many there are."""
+    shapes = (a.shape for a in draft.arguments if a.shape and name in a.shape)
+    return min((shape.index(name) for shape in shapes), default=0)
+
+
+def _with_tie(
+    draft: Draft,
+    name: str,
+    space: Mapping[str, int],
+    passed: Collection[str],
+    kernel: Target,
+    path: Path,
+    root: Path,
+) -> Draft:
+    few = replace(draft, arguments=tuple(replace(a, values=_lowest(a.values)) for a in draft.arguments))
+    sizes = {**draft.checked, **space, name: 1}
+    if seconds_left() < _SECONDS or broken(sizes, draft.promises):
+        return draft
+    # A multiple of 16 first, as others are: where that is not enough, the same compiled kernel shows it.
+    others = [size for n, size in draft.checked.items() if n != name]
+    aligned = {**sizes, name: _ALIGNED}
+    if min(others, default=0) <= _ALIGNED or stays_in_bounds(few, aligned, kernel, path, root):
+        if stays_in_bounds(few, sizes, kernel, path, root):
+            return draft if space else _with_room(draft, name, kernel, path, root)
+        if (bounded := _with_least(few, draft, name, space, kernel, path, root)) is not None:
+            return bounded
+    for other in _others(draft, name, passed):
+        note = f"{name} is taken to be {other.strip('()')}: with fewer the kernel leaves its buffers"
+        tied = with_dim_as(draft, name, other, note)
+        if all(
+            not broken(tried, tied.promises) and stays_in_bounds(tied, tried, kernel, path, root)
+            for tried in ({**tied.checked, **space}, *_with_fewer(tied, other, space))
+        ):
+            return tied
+    return draft
+
+
+def _with_fewer(tied: Draft, other: str, space: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes with fewer of a dim than of any other: there a tie that only happens to be large enough is not."""
+    least = min(size for name, size in tied.checked.items() if name not in space)
+    fewer = {**tied.checked, **space, other: max(1, least // 2)}
+    sizes = fitted_sizes(fewer, tied.promises, (other,))
+    if other in tied.checked and not broken(sizes, tied.promises):
+        yield sizes
 
 
 def _with_room(draft: Draft, name: str, kernel: Target, path: Path, root: Path) -> Draft:
@@ -69,7 +111,9 @@ def _with_room(draft: Draft, name: str, kernel: Target, path: Path, root: Path) 
     return replace(draft, promises=promises, checked=enough, assumed=(*draft.assumed, note))
 
 
-def _with_least(few: Draft, draft: Draft, name: str, kernel: Target, path: Path, root: Path) -> Draft | None:
+def _with_least(
+    few: Draft, draft: Draft, name: str, space: Mapping[str, int], kernel: Target, path: Path, root: Path
+) -> Draft | None:
     """The draft in which a dim that was chosen is at least a small number, which is enough whatever other dims are, as
     three coordinates of a point are; None where none is. `few` is the draft with the least indices.
     """
@@ -78,11 +122,12 @@ def _with_least(few: Draft, draft: Draft, name: str, kernel: Target, path: Path,
     larger = {n: max(2 * size, 3 * _MOST_SMALL) for n, size in draft.checked.items()}
     others = fitted_sizes(larger, draft.promises)
 
-    def is_enough(size: int) -> bool:
-        sizes = {**others, name: size}
+    def is_enough(size: int, others: Mapping[str, int] = others) -> bool:
+        sizes = {**others, **space, name: size}
         return not broken(sizes, draft.promises) and stays_in_bounds(few, sizes, kernel, path, root)
 
-    if not is_enough(_MOST_SMALL):
+    # First at sizes for which the kernel is compiled already.
+    if not (is_enough(_MOST_SMALL, draft.checked) and is_enough(_MOST_SMALL)):
         return None
     least = next((size for size in range(2, _MOST_SMALL) if is_enough(size)), _MOST_SMALL)
     note = f"{name} is at least {least}: with fewer the kernel leaves its buffers"
@@ -94,14 +139,46 @@ def _with_least(few: Draft, draft: Draft, name: str, kernel: Target, path: Path,
     )
 
 
-def loose(draft: Draft) -> list[str]:
-    """The dims that only extents of buffers are made of, and extents and strides that a structure has beside one."""
+def loose(draft: Draft, passed: Collection[str] = ()) -> list[str]:
+    """The dims that only extents of buffers are made of, and extents and strides that a structure has beside one; those
+    too that no code has a name for, such as the columns of a tensor of which it asks the rows.
+
+    `passed` are the numbers of the launches of a host function.
+    """
+    spoken = _spoken_of(draft, passed)
+    return [n for n in draft.dims if n not in spoken or (is_named_for_want(n) and _is_chosen(draft, n))]
+
+
+def _spoken_of(draft: Draft, passed: Collection[str]) -> set[str]:
+    """The dims in numbers that launches are given."""
     texts = [
         *draft.launch_texts,
+        *passed,
         *(str(text) for a in draft.arguments if not _is_beside(a, draft) for text in (a.value, a.values)),
     ]
-    used = {name for text in texts for name in WORD.findall(str(text))}
-    return [name for name in draft.dims if name not in used]
+    return {name for text in texts for name in WORD.findall(str(text))}
+
+
+def _passed(draft: Draft, kernel: Target, path: Path, root: Path) -> tuple[str, ...]:
+    """The numbers of a host function's launches, as expressions; none for a kernel, whose draft has them."""
+    if not isinstance(kernel, Launcher):
+        return ()
+    try:
+        program = program_from_file(path, kernel.name, draft.workload(), data=data_of(kernel), root=root)
+    except (ProgramError, WorkloadError):
+        return ()
+    launches = [step for step in program.steps if isinstance(step, LaunchStep)]
+    texts = (
+        text
+        for step in launches
+        for text in (
+            *step.launch.grid,
+            *step.launch.block,
+            *step.launch.constexpr.values(),
+            *(word.value for word in step.arguments if isinstance(word, Value)),
+        )
+    )
+    return tuple(map(str, texts))
 
 
 def _is_chosen(draft: Draft, name: str) -> bool:
@@ -120,13 +197,16 @@ def _is_beside(argument: DraftArgument, draft: Draft) -> bool:
     return {*WORD.findall(str(argument.value))} <= extents
 
 
-def _others(draft: Draft, name: str) -> Iterator[str]:
-    """Dims that a launch speaks of, those first that a buffer begins with; before them, where the code gives the dim a
-    size, what comes to this size: a dim, or the quotient or multiple of one, the smallest number first.
+def _others(draft: Draft, name: str, passed: Collection[str]) -> Iterator[str]:
+    """Dims that a launch speaks of, those first that the code has names for, and of these what buffers begin with.
+
+    Before them, where the code gives the dim a size, what comes to this size: a dim, or the quotient or multiple of
+    one, the smallest number first.
     """
-    alone = {*loose(draft)}
+    spoken = _spoken_of(draft, passed) - {name}
     first = [a.shape[0] for a in draft.arguments if a.shape]
-    others = [n for n in dict.fromkeys((*first, *draft.dims)) if n in draft.dims and n not in alone]
+    others = [n for n in dict.fromkeys((*first, *draft.dims)) if n in draft.dims and n in spoken]
+    others.sort(key=is_named_for_want)
     size = draft.dims[name]
     if size > 1 and not _is_chosen(draft, name):
         yield from (n for n in others if draft.dims[n] == size)

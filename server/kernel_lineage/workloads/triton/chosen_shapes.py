@@ -71,7 +71,7 @@ class Chosen:
 
     def tensor(self, name: str, asked: bool) -> Tensor:
         """What a parameter is taken to be; without a shape while none is asked for."""
-        if asked and name not in self._shapes:
+        if (asked or name in self._wanted) and name not in self._shapes:
             shape, why = self._shape(name)
             self._shapes[name] = shape
             self.said.append(f"{name} is taken to have the shape ({', '.join(map(text_of, shape))}){why}")
@@ -80,6 +80,15 @@ class Chosen:
         if text not in self.said:
             self.said.append(text)
         return Tensor(name, self._shapes.get(name), dtype)
+
+    def forget(self, tensor: str, dim: str) -> None:
+        """Take back the shape of a tensor that is a dim of its own."""
+        self.sizes.pop(dim, None)
+        self.said[:] = [
+            n
+            for n in self.said
+            if n not in (f"{dim}{CHOSEN}", f"{tensor} is taken to have the shape ({dim})")
+        ]
 
     def chooses_again(self, wanted: Mapping[str, tuple[str, ...]]) -> bool:
         """Whether shapes are to be chosen once more, as these tensors are used with more axes than they were given."""

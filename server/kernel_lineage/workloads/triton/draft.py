@@ -23,13 +23,14 @@ from kernel_lineage.workloads.triton.descriptors import aligned, taken_apart
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
 from kernel_lineage.workloads.triton.indices import counts_of, indices_of
-from kernel_lineage.workloads.triton.launch_arguments import given_at
+from kernel_lineage.workloads.triton.launch_arguments import given_at, passed_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.promises import each_once, promises_of, unmasked
 from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses, strides_alike
 from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
+from kernel_lineage.workloads.triton.strided_axes import Axes, further_axes
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
 from kernel_lineage.workloads.triton.values import Open, Tensor, Unknown, is_number, product, text_of
 from kernel_lineage.workloads.triton.ways import Reading, Ways, left_out, may_be_none
@@ -38,17 +39,30 @@ from kernel_lineage.workloads.triton.windows import shapes_by_windows
 MOST_READINGS = 60
 
 
-def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) -> Iterator[Draft]:
-    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's."""
+def triton_drafts(
+    kernel: Kernel, path: Path, modules: Modules, taken: Taken, axes: Axes | None = None
+) -> Iterator[Draft]:
+    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's, and
+    `axes` those of tensors that nobody gives, as the kernel walks along them.
+    """
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return
     own = own_module(path, kernel.source.module, modules)
     touches = touches_of(kernel)
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
+    strided: Axes = {}
     tested = False
     timed: tuple[Draft, ...] | None = None
-    for reading, defaults in islice(readings(kernel.function, own, sites, modules, taken), MOST_READINGS):
+    for reading, defaults in islice(
+        readings(kernel.function, own, sites, modules, taken, axes), MOST_READINGS
+    ):
+        if reading.chosen is not None:
+            tensors = _handed(kernel, reading)
+            if not axes and (further := further_axes(touches, tensors)):
+                yield from triton_drafts(kernel, path, modules, taken, further)
+                return
+            strided |= further_axes(touches, tensors, unshaped=True)
         tested = tested or reading.tested
         if tested:
             # What callers leave open is asked for: only where nobody calls are numbers chosen.
@@ -60,6 +74,8 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
             draft = with_sizes_of(draft, timed)
         yield draft
         unshaped |= reading.unshaped
+    if not tested and not strided.keys() <= (axes or {}).keys():
+        yield from triton_drafts(kernel, path, modules, taken, {**(axes or {}), **strided})
     # What may be left out is left out where nothing tells its shape.
     absent = frozenset[str]().union(*(may_be_none(site.module, unshaped) for site in sites))
     optional = absent.union(*(left_out(site.module, site.launcher) for site in sites))
@@ -68,6 +84,12 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
         for reading in ways.from_functions(sites) if names else ():
             reading.chosen = None if tested else reading.chosen
             yield _draft(kernel, path, own, reading, touches, {})
+
+
+def _handed(kernel: Kernel, reading: Reading) -> dict[str, object]:
+    """What a launch gives to each parameter: tensors for what nobody gives, as far as the host code asks of them."""
+    passed = passed_at(kernel, reading)
+    return {p: as_tensor(v, reading) if isinstance(v, Open) else v for p, v in passed.items()}
 
 
 def drafts_of_callers(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draft]:
@@ -106,11 +128,19 @@ def own_module(path: Path, tree: ast.Module, modules: Modules) -> HostModule:
 
 
 def readings(
-    target: ast.FunctionDef, own: HostModule, sites: Sequence[Site], modules: Modules, taken: Taken
+    target: ast.FunctionDef,
+    own: HostModule,
+    sites: Sequence[Site],
+    modules: Modules,
+    taken: Taken,
+    axes: Axes | None = None,
 ) -> Iterator[tuple[Reading, Defaults]]:
-    """The ways to the launches of a kernel, or to the calls of a host function, those that tell most first."""
+    """The ways to the launches of a kernel, or to the calls of a host function, those that tell most first.
+
+    `axes` are those of tensors that nobody gives, as kernels walk along them.
+    """
     usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
-    ways = Ways(target, seen, taken)
+    ways = Ways(target, seen, taken, axes=axes or {})
     for reading in ways.from_tests(usages):
         reading.said[:0] = notes
         yield reading, defaults

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
 from kernel_gate.expressions import names as names_in
 from kernel_gate.program import Value
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import NAMES, multiprocessors
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.launcher import together
@@ -21,6 +22,7 @@ from kernel_lineage.workloads.host_program import Unclear, buffer_of
 from kernel_lineage.workloads.model import Draft, DraftArgument, Role, Taken
 from kernel_lineage.workloads.triton.arguments import as_tensor, buffer, constant_text, why_unknown
 from kernel_lineage.workloads.triton.cases import other_sizes
+from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.collector import Collector
 from kernel_lineage.workloads.triton.draft import MOST_READINGS, own_module, readings
 from kernel_lineage.workloads.triton.host_function import (
@@ -39,15 +41,20 @@ from kernel_lineage.workloads.triton.objects import Instance
 from kernel_lineage.workloads.triton.promises import each_once, promises_of, unmasked
 from kernel_lineage.workloads.triton.roles import roles_of, touches_of
 from kernel_lineage.workloads.triton.sites import Site
-from kernel_lineage.workloads.triton.values import Open, Size, Tensor
+from kernel_lineage.workloads.triton.strided_axes import Axes, further_axes
+from kernel_lineage.workloads.triton.values import Open, Size, Tensor, is_number, text_of
 from kernel_lineage.workloads.triton.ways import Reading
 
 _RESULT = "out"
 """What a result is called that the function has no name for."""
 
 
-def function_drafts(launcher: Launcher, path: Path, modules: Modules, taken: Taken) -> Iterator[Draft]:
-    """The drafts of a host function, one for each way to a call of it; `modules` are the repository's."""
+def function_drafts(
+    launcher: Launcher, path: Path, modules: Modules, taken: Taken, axes: Axes | None = None
+) -> Iterator[Draft]:
+    """The drafts of a host function, one for each way to a call of it; `modules` are the repository's, and `axes` those
+    of tensors that nobody gives, as its kernels walk along them.
+    """
     if launcher.source.module is None:
         return
     own = own_module(path, launcher.source.module, modules)
@@ -58,12 +65,16 @@ def function_drafts(launcher: Launcher, path: Path, modules: Modules, taken: Tak
     ways = (
         reading
         for target in (node, last)
-        for reading, _ in readings(target, own, sites, modules, taken)
+        for reading, _ in readings(target, own, sites, modules, taken, axes)
         if (target is node) == (reading.chosen is None)
     )
     thin: list[Draft] = []
     for reading in islice(ways, MOST_READINGS):
-        draft = _FunctionDraft(launcher, path, own, reading).draft()
+        one = _FunctionDraft(launcher, path, own, reading)
+        draft = one.draft()
+        if one.further and not axes:
+            yield from function_drafts(launcher, path, modules, taken, one.further)
+            return
         # Of one row, nothing shows that is done over rows.
         is_thin = any(len(a.shape or ()) > 1 and "1" in (a.shape or ()) for a in draft.arguments)
         if is_thin:
@@ -92,6 +103,8 @@ class _FunctionDraft:
     path: Path
     own: HostModule
     reading: Reading
+    further: Axes = field(default_factory=dict)
+    """The tensors that have more axes than they were taken to have, as the kernels walk along them."""
 
     def draft(self) -> Draft:
         """The draft; what is not told is missing."""
@@ -116,6 +129,10 @@ class _FunctionDraft:
             end = self._end(bound, scalars)
         except Unclear as unclear:
             return replace(draft, missing=(f"what {launcher.name} launches: {unclear}",))
+        if reading.chosen is not None:
+            for kernel, words in self._handed(end):
+                self.further |= further_axes(touches_of(kernel), words)
+            bound = self._with_unknown(bound, end, reading.chosen)
         arguments = tuple(self._arguments(end, bound, scalars))
         unused = scalars.keys() - {a.name for a in arguments}
         constexpr |= {name: repr(scalars[name]) for name in sorted(unused)}
@@ -248,6 +265,34 @@ class _FunctionDraft:
             kernel = next(k for k in self.launcher.kernels if k.name == step.entry)
             own = [p.name for p in kernel.parameters if p.name not in step.launch.constexpr]
             yield kernel, dict(zip(own, map(buffer_of, step.arguments), strict=True))
+
+    def _handed(self, end: End) -> Iterator[tuple[Kernel, dict[str, object]]]:
+        """Each launch as its kernel, and what the host code has for each parameter of it."""
+        for (kernel, passed), handed in zip(self._launches(end), end.handed, strict=True):
+            yield kernel, dict(zip(passed, handed, strict=False))
+
+    def _with_unknown(self, bound: Mapping[str, object], end: End, chosen: Chosen) -> dict[str, object]:
+        """What the function's names stand for; a tensor without a shape where no code asks anything of it, so that how
+        far the kernels reach tells it.
+        """
+        words = (word for _, part in self._handed(end) for word in part.values() if is_number(word))
+        shapes = (t.shape or () for b, t in end.buffers.items() if b not in bound)
+        texts = [*map(text_of, words), *(text_of(e) for shape in shapes for e in shape), *end.promises]
+        texts += [
+            text for step in end.launches for text in (*step.launch.grid, *step.launch.constexpr.values())
+        ]
+        asked = {n for text in texts for n in WORD.findall(text)}
+        unknown = dict(bound)
+        for dim, name in chosen.rankless.items():
+            value = bound.get(name)
+            if (
+                dim not in asked
+                and isinstance(value, Tensor)
+                and tuple(map(text_of, value.shape or ())) == (dim,)
+            ):
+                unknown[name] = replace(value, shape=None)
+                chosen.forget(name, dim)
+        return unknown
 
     def _of_launches(self, end: End) -> Iterator[tuple[str, str]]:
         """What the kernels ask of sizes, each with a note for people or ""."""

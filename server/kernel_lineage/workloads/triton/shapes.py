@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from kernel_lineage.kernels.linear_forms import Linear
 from kernel_lineage.workloads.triton.roles import Touch
-from kernel_lineage.workloads.triton.values import Size, Stride, Tensor, stride_of
+from kernel_lineage.workloads.triton.values import Size, Stride, Tensor, stride_of, text_of
 
 Shape = tuple[int | Size, ...]
 _Key = tuple[tuple[str, str], ...]
@@ -24,11 +24,15 @@ def shapes_by_addresses(
     `arguments` is what the launch gives to each parameter, `tensors` the tensors of known shape.
     """
     forms: dict[str, dict[_Key, Linear]] = {}
+    unread: set[str] = set()
     for touch in touches:
         if touch.own:
             strides = _axes(touch.pointer, arguments)
+            if "?" in "".join(map(str, touch.form.values())):
+                unread.add(touch.pointer)  # two addresses that are not read are not the same
             forms.setdefault(touch.pointer, {})[_key(touch.form, strides)] = touch.form
     shapes: dict[str, Shape] = {}
+    forms = {name: own for name, own in forms.items() if name not in unread}
     for name, own in forms.items():
         if name in tensors:
             continue
@@ -89,10 +93,9 @@ def _by_axes(
     for other, others in forms.items():
         tensor = tensors.get(other)
         for form in others.values() if tensor is not None and tensor.shape else ():
-            for axis, place in _places(
-                form, _axes(other, arguments), len(tensor.shape or ()) if tensor else 0
-            ).items():
-                extents.setdefault(axis, (tensor.shape or ())[place] if tensor else 0)
+            shape = (tensor.shape or ()) if tensor else ()
+            for axis, place in _places(form, _axes(other, arguments), shape, arguments).items():
+                extents.setdefault(axis, shape[place])
     for form in own.values():
         if form and all(axis in extents for axis in form):
             ordered = sorted(form, key=lambda a: form[a] == 1)
@@ -100,8 +103,13 @@ def _by_axes(
     return None
 
 
-def _places(form: Linear, strides: Mapping[str, int], rank: int) -> dict[str, int]:
-    """Axis of a form → the axis of the buffer along which it runs: by its stride, or the last where it is 1."""
+def _places(
+    form: Linear, strides: Mapping[str, int], shape: Shape, arguments: Mapping[str, object]
+) -> dict[str, int]:
+    """Axis of a form → the axis of the buffer along which it runs: by its stride, or the last where it is 1, or the one
+    before where it is as many elements as a row has.
+    """
+    rank = len(shape)
     if len(form) != rank:
         return {}
     places: dict[str, int] = {}
@@ -110,6 +118,6 @@ def _places(form: Linear, strides: Mapping[str, int], rank: int) -> dict[str, in
             places[axis] = rank - 1
         elif isinstance(coefficient, str) and coefficient in strides:
             places[axis] = strides[coefficient] % rank
-        elif rank == 2:
+        elif rank == 2 and text_of(arguments.get(str(coefficient), coefficient)) == text_of(shape[-1]):
             places[axis] = 0
     return places if len(set(places.values())) == rank else {}

@@ -102,6 +102,8 @@ class Ways:
     """Functions of compiled extensions whose calls are looked for."""
     absent: frozenset[str] = frozenset()
     """Parameters of the module's own functions that are left out, as their callers may."""
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tensor of the module's own functions → its axes, "" for one without a name, as kernels walk along them."""
     examples: list[tuple[Usage, dict[str, Tensor], dict[str, Number]]] = field(default_factory=list)
     """Tests that did not reach the launch, with the tensors that they made."""
 
@@ -228,6 +230,7 @@ class Ways:
                 ]
                 notes = [f"{name} is taken to be None: nothing tells its shape" for name in left_out]
                 chosen = Chosen(site.module, start, site.launcher, self.taken.floats, said=notes)
+                chosen.chooses_again(self.axes)
                 yield from self._from_start(site, start, chosen, start)
 
     def _from_start(self, site: Site, start: str, caller: Chosen | _Example, way: str) -> Iterator[Reading]:
