@@ -44,6 +44,10 @@ def row_offsets(kernel: Target) -> frozenset[str]:
     return frozenset(pairs)
 
 
+def _is_of_rows(shape: tuple[str, ...]) -> bool:
+    return len(shape) > 1
+
+
 def with_row_offsets(draft: Draft, names: Collection[str]) -> Iterator[Draft]:
     """The draft in which `names`, inputs without a range, ascend to one end each: a dim by which other buffers are as
     long as all rows together, then a dim of its own.
@@ -51,22 +55,24 @@ def with_row_offsets(draft: Draft, names: Collection[str]) -> Iterator[Draft]:
     if not names:
         return
     others = [a.shape for a in draft.arguments if a.name not in names and a.shape]
-    lengths = (shape[0] for shape in sorted(others, key=lambda shape: len(shape) > 1))
-    for total in (*[n for n in dict.fromkeys(lengths) if n in draft.dims][:_MOST_TOTALS], None):
+    lengths = (
+        shape[0]
+        for shape in sorted(others, key=_is_of_rows)
+        if not _is_of_rows(shape) or shape[0] in draft.dims
+    )
+    for total in (*[*dict.fromkeys(lengths)][:_MOST_TOTALS], None):
         ends = {name: total or f"{name}_total" for name in sorted(names)}
         yield replace(
             draft,
-            dims={**draft.dims, **dict.fromkeys((e for e in ends.values() if e not in draft.dims), _TOTAL)},
+            dims={**draft.dims, **({} if total else dict.fromkeys(ends.values(), _TOTAL))},
             arguments=tuple(
                 replace(a, values=f"offsets({ends[a.name]})") if a.name in ends else a
                 for a in draft.arguments
             ),
-            assumed=(
-                *draft.assumed,
-                *(
-                    f"{n} is taken to ascend from 0 to {e}: pairs of neighbours are read"
-                    for n, e in ends.items()
-                ),
-            ),
+            assumed=tuple(dict.fromkeys((*draft.assumed, *(_note(n, e) for n, e in ends.items())))),
             missing=tuple(m for m in draft.missing if m.removeprefix(UNRANGED) not in ends),
         )
+
+
+def _note(name: str, end: str) -> str:
+    return f"{name} is taken to ascend from 0 to {end}: pairs of neighbours are read"

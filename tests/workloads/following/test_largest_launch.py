@@ -158,3 +158,33 @@ def test_a_buffer_that_is_allocated_for_each_size_of_a_list_is_as_large_as_its_b
     assert {a.name: a.shape for a in draft.arguments}["bins"] == ("256",)
     assert draft.dims == {"n": 1000003, "offset": 16}
     assert draft.checked["n"] > 1, "an edge of the list is no size to check a kernel with alone"
+
+
+STEPS = """\
+__global__ void steps(const float* x, float* y, int n, int taps) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = taps * x[i];
+}
+static bool check(int taps, const std::vector<int>& chunks) {
+    int total = 0;
+    for (int c : chunks) total += c;
+    float *x, *y;
+    cudaMalloc(&x, total * sizeof(float));
+    cudaMalloc(&y, total * sizeof(float));
+    int at = 0;
+    for (int c : chunks) {
+        steps<<<(c + 255) / 256, 256>>>(x + at, y + at, c, taps);
+        at += c;
+    }
+    return true;
+}
+int main() { return check(3, {100, 5}) && check(7, {1, 1, 3000}) && check(511, {90000, 100000}); }
+"""
+
+
+def test_a_list_of_sizes_is_that_of_the_call_whose_launch_is_drafted(tmp_path: Path) -> None:
+    path = tmp_path / "steps.cu"
+    path.write_text(STEPS)
+    draft = draft_of(target_of(path, "steps"), path, State(tmp_path))
+    assert draft.missing == () and draft.dims == {"c": 100000}
+    assert {a.name: a.value for a in draft.arguments}["taps"] == "511"

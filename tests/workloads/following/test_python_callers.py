@@ -315,3 +315,53 @@ def test_a_dispatch_is_followed_with_the_type_that_a_caller_gives_if_it_takes_it
     dtypes = {a.name: a.dtype for a in draft.arguments if a.is_buffer}
     assert dtypes == {"x": dtype, "gain": "float32", "y": dtype}
     assert any(note.endswith(f"; it takes {others} as well") for note in draft.assumed)
+
+
+MEANS = """
+#include <torch/extension.h>
+__global__ void means(const long* begins, const long* columns, const float* rows, float* out, long count, long width) {
+    const long row = blockIdx.x;
+    for (long c = threadIdx.x; c < width; c += blockDim.x) {
+        float sum = 0.f;
+        for (long e = begins[row]; e < begins[row + 1]; ++e) sum += rows[columns[e] * width + c];
+        out[row * width + c] = sum;
+    }
+}
+at::Tensor mean_rows(at::Tensor begins, at::Tensor columns, at::Tensor rows) {
+    const long count = begins.size(0) - 1, width = rows.size(1);
+    auto out = at::empty({count, width}, rows.options());
+    means<<<count, 64>>>(begins.data_ptr<int64_t>(), columns.data_ptr<int64_t>(), rows.data_ptr<float>(),
+                         out.data_ptr<float>(), count, width);
+    return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("mean_rows", &mean_rows); }
+"""
+BEGINS = """
+import torch
+from means import mean_rows
+
+def test_means():
+    nodes, edges, width = 300, 900, 24
+    to = torch.randint(nodes, (edges,), device="cuda")
+    begins = torch.zeros(nodes + 1, dtype=torch.int64, device="cuda")
+    FILLED
+    columns = torch.randint(nodes, (edges,), device="cuda")
+    mean_rows(begins, columns, torch.randn(nodes, width, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("filled", "values"),
+    [
+        ("torch.cumsum(torch.bincount(to, minlength=nodes), 0, out=begins[1:])", "offsets(edges)"),
+        ("begins[1:].copy_(torch.bincount(to, minlength=nodes).cumsum(0))", "offsets(edges)"),
+        ("begins.add_(to)", "offsets(edges)"),
+        ("begins.zero_()", "integers(0, 1)"),
+        ("begins.cuda()", "integers(0, 1)"),
+    ],
+)
+def test_zeros_that_are_written_to_are_none(tmp_path: Path, filled: str, values: str):
+    files = {"means.cu": MEANS, "test_means.py": BEGINS.replace("FILLED", filled)}
+    draft = _draft(tmp_path, files, "means", measure=True)
+    assert draft.missing == () and draft.way == "test_means in test_means.py"
+    assert {a.name: a.values for a in draft.arguments}["begins"] == values

@@ -192,9 +192,12 @@ class Sizes:
             self.blocks = (usual, *sorted({*numbers} - {usual})) if self.threads[name] else self.blocks
             self.say(f"{name} is one of {', '.join(map(str, numbers))} in {where}; {usual} is taken")
             return plain(usual)
-        if name not in self.dims:
+        listed = tuple(sorted(set(numbers)))
+        if name not in self.dims or self.lists.get(name, listed) != listed:
+            # A later call may come with another list.
+            self.said = [text for text in self.said if not text.startswith(f"{name} is one of ")]
             self.dims[name] = self.given.get(name, usual)
-            self.chosen[name], self.lists[name] = None, tuple(sorted(set(numbers)))
+            self.chosen[name], self.lists[name] = None, listed
             self.say(f"{name} is one of {', '.join(map(str, numbers))} in {where}")
         return dim(name, self.dims[name])
 

@@ -276,7 +276,8 @@ class Follower(Fills):
             inner.values[name] = self.sizes.of_list(name, numbers, self.function)
         elif isinstance(values, list) and values:
             for value in values[: self.rounds_to_launch]:
-                if not self._round(body, self._with_element(declarator, value, names)):
+                element = self._with_element(declarator, value, names, is_size=self.leads(body))
+                if not self._round(body, element):
                     return
             return
         elif not self.leads(body):
@@ -284,17 +285,17 @@ class Follower(Fills):
             return
         self._round(body, inner)
 
-    def _with_element(self, declarator: Node | None, value: Value, names: Names) -> Names:
+    def _with_element(self, declarator: Node | None, value: Value, names: Names, *, is_size: bool) -> Names:
         """The names in a round of a loop in which a declarator stands for a value: `item`, `[rows, cols]`."""
         inner = Names(names)
         if declarator is not None and declarator.type == "structured_binding_declarator":
             self.take_apart(declarator, value, inner)
         else:
-            if isinstance(value, list) and len(value) == len(_PAIR):
+            if is_size and isinstance(value, list) and len(value) == len(_PAIR):
                 parts = zip(value, _PAIR, strict=True)
                 value = [self.sizes.of_literal(part, field, self.function) for part, field in parts]
             inner.values[declared_name(declarator)[0]] = value
-        for name, part in inner.values.items():
+        for name, part in inner.values.items() if is_size else ():
             inner.values[name] = self.sizes.of_literal(part, name, self.function)
         return inner
 

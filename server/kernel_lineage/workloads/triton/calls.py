@@ -17,6 +17,7 @@ from kernel_lineage.workloads.triton.device_facts import asked_of_surroundings, 
 from kernel_lineage.workloads.triton.dtypes import limits_of
 from kernel_lineage.workloads.triton.elements import listed
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, unwrapped
+from kernel_lineage.workloads.triton.in_place import change_in_place
 from kernel_lineage.workloads.triton.indices import stored_by
 from kernel_lineage.workloads.triton.objects import (
     TENSOR_DESCRIPTOR,
@@ -65,6 +66,12 @@ _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad
 
 def read_call(frame: Frame, node: ast.Call) -> object:
     """What a call gives. Raises `Reached` at the launch that is looked for."""
+    answer = _answer(frame, node)
+    change_in_place(frame, node, answer)
+    return answer
+
+
+def _answer(frame: Frame, node: ast.Call) -> object:
     reader = frame.reader
     match node.func:
         case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from kernel_lineage.code.types import dtype_bytes
+from kernel_lineage.workloads.model import ZEROS
 from kernel_lineage.workloads.triton.dtypes import ALIASES
 from kernel_lineage.workloads.triton.elements import element_of, elements_of
 from kernel_lineage.workloads.triton.tensor_shapes import (
@@ -35,7 +36,7 @@ _ITSELF = frozenset(
     {"cpu", "cuda", "detach", "detach_", "pin_memory", "requires_grad_", "retain_grad", "share_memory_", "data_ptr",
      "npu", "xpu", "add_", "mul_", "div_", "sub_", "clamp_", "copy_", "masked_fill_", "neg_", "scatter_", "index_add_"}
 )  # fmt: skip
-_DRAWN = {"fill_": "", "normal_": "", "zero_": "", "uniform_": "uniform(0, 1)"}
+DRAWN = {"fill_": "", "normal_": "", "zero_": "", "uniform_": "uniform(0, 1)"}
 _PACKED = frozenset({"clone", "contiguous"})
 _VIEWS = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "expand",
                     "expand_as", "view_as", "reshape_as", "select", "narrow", "chunk", "split", "unbind", "movedim",
@@ -76,9 +77,9 @@ def method(tensor: Tensor, name: str, args: Sequence[object], named: Mapping[str
     floats = "float" in (tensor.dtype or "float")
     if name in _ITSELF:
         return tensor
-    if name in _DRAWN:
-        cleared = replace(tensor, cleared=name == "zero_")
-        return replace(cleared, values=_DRAWN[name]) if floats else cleared
+    if name in DRAWN:
+        cleared = replace(tensor, cleared=name == "zero_", values=ZEROS if name == "zero_" else "")
+        return replace(cleared, values=DRAWN[name]) if floats else cleared
     if name in _PACKED:
         return packed(tensor)
     if name in ("to", "type", "type_as"):
