@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.workload import Workload
 
+MOST_WATCHED = 1 << 18
+"""Elements of all buffers of a case that sanitizers watch, at most; one case of more where none is smaller."""
 _NEAR = 5
 """How far from a named extent a neighbour is drawn, at most."""
 _SEARCH = 64

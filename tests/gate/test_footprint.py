@@ -9,6 +9,8 @@ import pytest
 from kernel_gate import footprint
 from kernel_gate.building import build_program
 from kernel_gate.built import Built
+from kernel_gate.devices import emulated
+from kernel_gate.devices.opening import EMULATED_ARCH
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, parse_workload
@@ -155,3 +157,33 @@ def test_a_shape_that_memory_does_not_hold_is_said(workload, monkeypatch, messag
     ) as raised:
         list(footprints(Program("cuda", SOURCE, "rows"), workload, [{"n": 10}], races=races))
     assert raised.value.of_order == races
+
+
+TABLED = """\
+__constant__ int table[4] = {1, 2, 3, 4};
+__device__ int turns = 0;
+__global__ void rows(float* out, const float4* x, const int* at, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i == 0) turns += 1;
+    if (i < n) out[table[i % 4]] = turns;
+}
+"""
+
+
+def test_a_kernel_with_variables_of_its_module_is_decoded_once_and_begins_anew_in_each_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoded: list[str] = []
+    decode = emulated.decode
+    monkeypatch.setattr(emulated, "decode", lambda *a: decoded.append(a[1]) or decode(*a))
+    workload = parse_workload(WORKLOAD)
+    program = Program("cuda", TABLED, "rows")
+    image = next(iter(build_program(program, workload, [{"n": 10}], arch=EMULATED_ARCH).images.values()))
+    for _ in range(3):
+        list(footprints(program, workload, [{"n": 10}]))
+    kernels = [emulated.EmulatedDevice().load(image) for _ in range(2)]
+    assert len(decoded) == 1 and kernels[0].kernel is kernels[1].kernel
+    places = [{name: s.base for name, s in kernel.variables.items()} for kernel in kernels]
+    assert places[0] == places[1] and len(places[0]) == 2
+    kernels[0].variables["turns"].data[:] = 7
+    assert not kernels[1].variables["turns"].contents.any(), "each device has memory of its own"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -466,3 +468,9 @@ def test_what_a_function_of_that_name_stores_is_written(tmp_path: Path, store: s
     )
     draft = draft_of(read(file.read_bytes(), Language.CUDA).kernels[0], file, measure=False)
     assert [(a.name, a.kind) for a in draft.arguments[:2]] == [("out", "output"), ("x", "input")]
+
+
+def test_a_draft_by_reading_loads_no_stage_of_the_gate() -> None:
+    asked = "import sys; import kernel_lineage.workloads.draft; print([m for m in sys.modules if '.stages.' in m])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,18 +14,18 @@ from kernel_gate.devices.base import Arguments, Buffer, DeviceError, Dim3, Fault
 from kernel_gate.devices.image import Image
 from kernel_gate.devices.signature import misfit, with_structures
 from kernel_gate.devices.variable_names import require_size, variable_named
-from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
+from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched, some_page
 from kernel_gate.emulated.executed import Executed
 from kernel_gate.emulated.guards import Decided, Guards
 from kernel_gate.emulated.launch import Checks, Launch, Limits
-from kernel_gate.emulated.layout import Layout
+from kernel_gate.emulated.layout import Layout, Place
 from kernel_gate.emulated.program import DecodedKernel, decode
 from kernel_gate.emulated.ptx.model import Module, PtxError
 from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.raced import Held, that_matter
 from kernel_gate.emulated.slicing.idle_reads import can_be_told
 from kernel_gate.emulated.slicing.trace import Trace
-from kernel_gate.emulated.variables import place_variables
+from kernel_gate.emulated.variables import place_variables, places_of
 from kernel_gate.invariants.bound import Invariants
 from kernel_gate.reasons import Reason
 
@@ -149,9 +149,15 @@ def _parsed(ptx: str, entry: str) -> Module:
 
 
 @lru_cache(maxsize=_KEPT_KERNELS)
-def _decoded(ptx: str, entry: str) -> DecodedKernel:
-    """A kernel whose module has no variables in memory: nothing in it knows where it runs."""
-    return decode(_parsed(ptx, entry), entry)
+def _decoded(ptx: str, entry: str, places: tuple[tuple[str, Place], ...]) -> DecodedKernel:
+    """A kernel, whose code knows of the memory where it runs no more than the places of its module's variables."""
+    return decode(_parsed(ptx, entry), entry, dict(places))
+
+
+@lru_cache(maxsize=_KEPT_KERNELS * 16)
+def _page(_ptx: str, _variable: str) -> int:
+    """Where a variable of a module lies in every device of this process, so that it is decoded once."""
+    return some_page()
 
 
 class EmulatedKernel:
@@ -168,13 +174,10 @@ class EmulatedKernel:
             module = _parsed(image.ptx, image.entry)
             self._declared = module.variables
             self.variables: dict[str, Segment] = (
-                beside.variables if beside else place_variables(module, space)
+                beside.variables if beside else place_variables(module, space, partial(_page, image.ptx))
             )
-            self.kernel = (
-                decode(module, image.entry, self.variables)
-                if self.variables
-                else _decoded(image.ptx, image.entry)
-            )
+            places = tuple(places_of(self.variables).items())
+            self.kernel = _decoded(image.ptx, image.entry, places)
         except PtxError as error:
             message = f"the emulated device cannot read this image: {error}"
             raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error

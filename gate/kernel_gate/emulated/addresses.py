@@ -142,6 +142,12 @@ class Segment:
         self.written = None
 
 
+def some_page() -> int:
+    """Where a segment may lie: one place in two is a multiple of a large power of two."""
+    page = random.randrange(_PAGES)
+    return page - page % random.choice((1, _LARGE))
+
+
 def memory_of_device() -> int:
     """Bytes that an emulated device may hold: each takes two of the machine's, and other processes want some."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE_OF_MEMORY
@@ -159,9 +165,16 @@ class AddressSpace:
         self._freed: deque[int] = deque()
 
     def allocate(
-        self, nbytes: int, name: str, itemsize: int, constant: bool = False, offset: int = 0
+        self,
+        nbytes: int,
+        name: str,
+        itemsize: int,
+        constant: bool = False,
+        offset: int = 0,
+        page: int | None = None,
     ) -> Segment:
-        """A new segment. The number of a freed one is taken again late, so that a stale pointer is found.
+        """A new segment, at any page or at this one. The number of a freed one is taken again late, so that a stale
+        pointer is found.
 
         Raises `DeviceError` for more than a device of this kind has, before anything is allocated.
         """
@@ -178,9 +191,8 @@ class AddressSpace:
             if next_number is None and not self._freed:
                 raise MemoryError(f"the emulated device holds at most {len(_NUMBERS)} buffers")
             number = self._freed.popleft() if next_number is None else next_number
-        page = random.randrange(_PAGES)
-        page -= page % random.choice((1, _LARGE))
-        segment = Segment(number, name, nbytes, itemsize, constant, offset=offset, page=page)
+        place = some_page() if page is None else page
+        segment = Segment(number, name, nbytes, itemsize, constant, offset=offset, page=place)
         self._segments[number] = segment
         return segment
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernel_gate.emulated.program import decode
 from kernel_gate.emulated.ptx.model import Module, PtxError
 from kernel_gate.emulated.ptx.parser import parse
-from kernel_gate.emulated.variables import place_variables
+from kernel_gate.emulated.variables import place_variables, places_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def cover(ptx: str, entry: str | None = None) -> list[KernelCoverage]:
 
 def _cover(module: Module, entry: str) -> KernelCoverage:
     try:
-        kernel = decode(module, entry, place_variables(module))
+        kernel = decode(module, entry, places_of(place_variables(module)))
     except PtxError as error:
         return KernelCoverage(entry, 0, Counter({str(error): 1}))
     return KernelCoverage(entry, len(kernel.flat.body), kernel.unsupported)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernel_gate.emulated.addresses import SHARED_BITS, SHARED_CENTRE, Segment, function_address
+from kernel_gate.emulated.addresses import SHARED_BITS, SHARED_CENTRE, function_address
 from kernel_gate.emulated.inline import FlatKernel
 from kernel_gate.emulated.ptx.model import Variable
 from kernel_gate.emulated.types import TYPES, PtxType
@@ -31,6 +31,15 @@ class SharedVariable:
     external: bool
 
 
+class Place(NamedTuple):
+    """Where a variable of a module lies."""
+
+    base: int
+    """The address of its first byte."""
+    number: int
+    """That of its segment."""
+
+
 @dataclass(slots=True)
 class Layout:
     """Registers by number, variables by address."""
@@ -47,7 +56,7 @@ class Layout:
     frame_bytes: int = 0
     shared: dict[str, SharedVariable] = field(default_factory=dict)
     static_shared_bytes: int = 0
-    globals: dict[str, Segment] = field(default_factory=dict)
+    globals: dict[str, Place] = field(default_factory=dict)
     functions: dict[str, int] = field(default_factory=dict)
     """Device function whose address is taken → what its pointers hold."""
 

@@ -11,11 +11,10 @@ import numpy as np
 
 from kernel_gate.devices.base import Fault
 from kernel_gate.emulated.address_registers import address_registers
-from kernel_gate.emulated.addresses import Segment
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.guessed import guesses
 from kernel_gate.emulated.inline import FlatKernel, flatten
-from kernel_gate.emulated.layout import Layout, lay_out
+from kernel_gate.emulated.layout import Layout, Place, lay_out
 from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.meeting import meeting_order
 from kernel_gate.emulated.operands import names
@@ -83,15 +82,18 @@ class DecodedKernel:
     """Watchers of overflow and the kernel with them around its steps, from launches that have ended."""
 
 
-def decode(module: Module, entry: str, module_segments: Mapping[str, Segment] | None = None) -> DecodedKernel:
-    """Decode the kernel called `entry`. Raises `PtxError` when the module has none or it is malformed."""
+def decode(module: Module, entry: str, variables: Mapping[str, Place] | None = None) -> DecodedKernel:
+    """Decode the kernel called `entry` of a module whose variables lie at these places.
+
+    Raises `PtxError` when the module has none or it is malformed.
+    """
     function = module.functions.get(entry)
     if function is None or not function.entry:
         names = ", ".join(f.name for f in module.functions.values() if f.entry) or "none"
         raise PtxError(f"the PTX has no kernel `{entry}`; it has: {names}")
     flat = flatten(module, function)
     layout = lay_out(flat, module.variables.values())
-    layout.globals.update(module_segments or {})
+    layout.globals.update(variables or {})
     return _Decoder(flat, layout).decode()
 
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 
 import numpy as np
 
 from kernel_gate.emulated.addresses import AddressSpace, Segment, function_address
 from kernel_gate.emulated.inline import taken_functions
+from kernel_gate.emulated.layout import Place
 from kernel_gate.emulated.ptx.model import Address, Group, Module, Operand, Symbol
 from kernel_gate.reaching import reachable
 
 
-def place_variables(module: Module, space: AddressSpace | None = None) -> dict[str, Segment]:
+def place_variables(
+    module: Module, space: AddressSpace | None = None, page_of: Callable[[str], int] | None = None
+) -> dict[str, Segment]:
     """Allocate and initialise those that code can reach, pointers to each other included.
 
-    They lie in a space of their own by default. A header of a library may declare a thousand that no code reads.
+    They lie in a space of their own by default, each at any page or at that of its name. A header of a library may
+    declare a thousand that no code reads.
     """
     space = space or AddressSpace()
     placed: dict[str, Segment] = {}
     reached = _reached(module)
     for variable in module.variables.values():
         if variable.space in ("global", "const") and variable.name in reached:
-            segment = space.allocate(variable.nbytes, variable.name, 0, variable.space == "const")
+            page = page_of(variable.name) if page_of is not None else None
+            segment = space.allocate(variable.nbytes, variable.name, 0, variable.space == "const", page=page)
             data = np.zeros(variable.nbytes, np.uint8)
             if variable.data is not None:
                 data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
@@ -38,6 +43,11 @@ def place_variables(module: Module, space: AddressSpace | None = None) -> dict[s
                 address = np.uint64(base + symbol.offset)
                 placed[variable.name].data[offset : offset + 8] = np.frombuffer(address.tobytes(), np.uint8)
     return placed
+
+
+def places_of(variables: Mapping[str, Segment]) -> dict[str, Place]:
+    """Where variables lie, which is all that decoded code knows of them."""
+    return {name: Place(segment.base, segment.number) for name, segment in variables.items()}
 
 
 def _reached(module: Module) -> Set[str]:

@@ -22,7 +22,7 @@ from kernel_gate.parts import Parts
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.sanitizer.opinions import Opinion, Suspicion, Tools, emulate
 from kernel_gate.sanitizer.tool import SpareTools
-from kernel_gate.shapes import elements
+from kernel_gate.shapes import MOST_WATCHED, elements
 from kernel_gate.stages.check import CheckResult
 from kernel_gate.stages.counted import counts_of
 from kernel_gate.stages.counted_work import counted_work
@@ -32,8 +32,6 @@ from kernel_gate.workload import Workload
 
 _NAMED, _HIDDEN, _PATHS = 2, 2, 4
 """Cases of each kind that are watched."""
-MOST_ELEMENTS = 1 << 18
-"""Elements of all buffers of a case that sanitizers watch, at most; one case of more where none is smaller."""
 _TOOL_SECONDS = 30.0
 _EMULATED_SECONDS = 20.0
 _SECOND_OPINION_SECONDS = 2.0
@@ -105,7 +103,7 @@ def _small(baseline: Built, candidate: Built, workload: Workload, passed: Sequen
     The smallest of all where none is small.
     """
     ordered = sorted(passed, key=lambda c: elements(workload, c.dims))
-    fit = [c for c in ordered if elements(workload, c.dims) <= MOST_ELEMENTS]
+    fit = [c for c in ordered if elements(workload, c.dims) <= MOST_WATCHED]
     if not fit:
         return ordered[:1]
     hidden = [c for c in fit if c.origin == "hidden"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from kernel_gate.stages.sanitize import MOST_ELEMENTS
+from kernel_gate.shapes import MOST_WATCHED
 from kernel_lineage.workloads.model import Draft
 
 _MOST_STEP = 32
@@ -17,7 +17,7 @@ def is_large(draft: Draft) -> bool:
     are the numbers that callers write.
     """
     ones = {n: min(draft.told.get(n, (1,))) for n in draft.dims}
-    return draft.elements(ones) > MOST_ELEMENTS
+    return draft.elements(ones) > MOST_WATCHED
 
 
 def with_compiled_sizes(draft: Draft, sized: Draft, names: Collection[str]) -> Draft:
