@@ -8,9 +8,12 @@ import pytest
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.of_state import draft_for
 from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
+from kernel_lineage.workloads.state import State
 
 KERNEL = """__global__ void sums(const float* values, const int* begins, float* out, int rows) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -98,3 +101,82 @@ int main() {
     assert isinstance(draft, Draft), draft
     assert draft.missing == ()
     assert next(a.values for a in draft.arguments if a.name == "begins") == "offsets(all)"
+
+
+POOLED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pooled(table, rows, begins, out, dim, BLOCK: tl.constexpr):
+    bag = tl.program_id(0).to(tl.int64)
+    first = tl.load(FIRST)
+    last = tl.load(LAST)
+    d = tl.arange(0, BLOCK)
+    acc = tl.zeros([BLOCK], dtype=tl.float32)
+    for i in range(first, last):
+        row = tl.load(rows + i)
+        acc += tl.load(table + row * dim + d, mask=d < dim, other=0.0)
+    tl.store(out + bag * dim + d, acc, mask=d < dim)
+
+
+def pooled_rows(table, indices, offsets):
+    offsets = offsets.contiguous()
+    bags = offsets.numel() - 1
+    dim = table.shape[1]
+    out = torch.empty(bags, dim, device=table.device)
+    pooled[(bags,)](table, indices, offsets, out, dim, BLOCK=triton.next_power_of_2(dim))
+    return out
+"""
+POOLED_TEST = """import torch
+from pooled import pooled_rows
+
+
+def test_rows_of_all_lengths():
+    table = torch.randn(500, 48, device="cuda")
+    lengths = torch.randint(0, 9, (70,), device="cuda")
+    offsets = torch.cat([torch.zeros(1, dtype=torch.long, device="cuda"), lengths.cumsum(0)])
+    pooled_rows(table, torch.randint(0, 500, (int(offsets[-1]),), device="cuda"), offsets)
+
+
+def test_empty():
+    table = torch.randn(10, 8, device="cuda")
+    offsets = torch.zeros(5, dtype=torch.long, device="cuda")
+    pooled_rows(table, torch.empty(0, dtype=torch.long, device="cuda"), offsets)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "names"),
+    [
+        ("begins + bag", "begins + bag + 1", {"begins"}),
+        ("begins + 1 + bag", "begins + bag", {"begins"}),
+        ("begins + bag", "begins + (bag + 1)", {"begins"}),
+        ("begins + bag", "begins + bag + 2", set()),
+        ("begins + 2 * bag", "begins + 2 * bag + 1", set()),
+        ("begins + bag", "begins + bag - dim", set()),
+        ("begins + bag", "begins + bag", set()),
+    ],
+)
+def test_pairs_of_neighbours_in_triton(first: str, last: str, names: set[str]) -> None:
+    text = POOLED.replace("FIRST", first).replace("LAST", last)
+    source = read(text.encode(), Language.TRITON)
+    assert row_offsets(source.kernels[0]) == names
+
+
+@pytest.mark.parametrize("target", ["pooled", "pooled_rows"])
+def test_rows_of_a_triton_kernel_begin_where_its_offsets_say_and_an_empty_test_says_nothing(
+    tmp_path: Path, target: str
+) -> None:
+    path = tmp_path / "pooled.py"
+    path.write_text(POOLED.replace("FIRST", "begins + bag").replace("LAST", "begins + bag + 1"))
+    (tmp_path / "test_pooled.py").write_text(POOLED_TEST)
+    draft = draft_of(target_of(path, target), path, State(tmp_path))
+    assert draft.missing == ()
+    values = {a.name: a.values for a in draft.arguments}
+    shapes = {a.name: a.shape for a in draft.arguments}
+    rows, begins = ("rows", "begins") if target == "pooled" else ("indices", "offsets")
+    (end,) = shapes[rows] or ()
+    assert values[begins] == f"offsets({end})" and values[rows].startswith("integers(0, ")
+    assert draft.way != "test_empty in test_pooled.py"

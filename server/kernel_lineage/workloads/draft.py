@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.deadline import ends_within, seconds_left
+from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.launching import THREADS_MOST
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.budget import MOST_LAUNCHES
@@ -229,10 +230,15 @@ def _likelihood(draft: Draft) -> tuple[bool, int, bool, int, bool, int]:
 
 
 def _unusable(draft: Draft) -> bool:
-    """Whether a draft that misses nothing is no workload all the same, such as one without an output."""
+    """Whether a draft is no workload although nothing is missing, such as one without an output; or could be none that
+    says anything, as one whose array has no elements: that of a test at the edge of what a function takes.
+    """
     try:
+        shapes = [a.shape for a in draft.arguments if a.shape]
+        if any(evaluate_int(extent, draft.dims) <= 0 for shape in shapes for extent in shape):
+            return True
         return not draft.missing and draft.workload() is None
-    except WorkloadError:
+    except (WorkloadError, ExpressionError):
         return True
 
 

@@ -1,4 +1,4 @@
-"""The inputs of a CUDA C++ kernel that say where rows begin: an element and the next one are the two ends of a row.
+"""The inputs of a kernel that say where rows begin: an element and the next one are the two ends of a row.
 
 Compressed rows of sparse matrices, and sequences of different lengths that lie one behind the other, are given so.
 """
@@ -13,6 +13,7 @@ from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.files import Launcher, Target
 from kernel_lineage.workloads.model import UNRANGED, Draft
+from kernel_lineage.workloads.triton.row_pairs import row_pairs, row_pairs_of_launches
 
 _MOST_TOTALS = 2
 """Dims that other buffers begin with, and that are tried as the end of the last row: each costs a run."""
@@ -21,12 +22,18 @@ _TOTAL = 640
 
 
 def row_offsets(kernel: Target) -> frozenset[str]:
-    """The buffers of which a kernel reads pairs of neighbours, and nothing else; of a host function those that have the
-    name of one of its kernels' parameters which is such a buffer.
+    """The buffers of which a kernel reads pairs of neighbours, and nothing else.
+
+    Of a host function those that have the name of what it launches with for such a buffer; in CUDA C++ the name of one
+    of its kernels' parameters.
     """
+    if isinstance(kernel, Launcher) and kernel.source.module is not None:
+        return row_pairs_of_launches(kernel.kernels, kernel.source.module)
     if isinstance(kernel, Launcher):
         return frozenset().union(*map(row_offsets, kernel.kernels))
-    if kernel.language is not Language.CUDA or kernel.node is None:
+    if kernel.language is Language.TRITON:
+        return row_pairs(kernel)
+    if kernel.node is None:
         return frozenset()
     read = [a for a in read_open(kernel).accesses if a.space == "global" and a.offset is not None]
     pairs = set()
