@@ -122,7 +122,8 @@ def program_from_file(
             raise type(error)("; ".join(filter(None, (str(error), whole)))) from error
         return replace(_with_skipped(whole, former, source), name=name or path.name)
     bare = before.rpartition("::")[2]
-    program = replace(program, of_torch=torch_beside(bare, former, source))
+    keeps = any(argument.kind == "inout" for argument in workload.args)
+    program = replace(program, of_torch=torch_beside(bare, former, source, keeps=keeps))
     beside = tuple(k for k in launched_beside(bare, former, source) if there is None or k != there.name)
     if beside:
         whole = whole_of() if not launch else ""

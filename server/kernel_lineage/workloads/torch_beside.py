@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 from tree_sitter import Node
@@ -39,6 +39,8 @@ _WORK = frozenset(
      "nan_to_num", "sign", "gelu", "silu", *PERMUTES}
 )  # fmt: skip
 """Functions of PyTorch, and methods of its tensors, that work out other values than they are given."""
+_ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero_"})
+"""Those that make a tensor zero."""
 _OF_TENSORS = frozenset(
     {"shape", "size", "sizes", "stride", "strides", "numel", "dtype", "scalar_type", "device", "contiguous", "data_ptr",
      "view", "reshape", "is_contiguous", "dim", "options", "element_size", "new_empty", "new_zeros", "flatten"}
@@ -50,29 +52,33 @@ _SHOWN = 90
 _PYTHON = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
-def torch_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
+def torch_beside(
+    kernel: str, before: SourceFile, after: SourceFile, *, keeps: bool = False
+) -> tuple[str, ...]:
     """What PyTorch, or the host, works out in functions that launch a kernel before a change and after it, in one of
     the two alone.
 
+    `keeps`: the kernel leaves elements of an output as they were, so that tensors which are made zero count as well.
     Functions go by their names, and what PyTorch works out by its name and by what is written out in its arguments:
     `sum(-1)`, `to(torch.float32)`, `* …`; what the host works out of results that it copies back goes by its text.
     """
     work = _of_cuda if after.language is Language.CUDA else _of_python
-    old, new = work(kernel, before), work(kernel, after)
+    names = _WORK | _ZEROS if keeps else _WORK
+    old, new = work(kernel, before, names), work(kernel, after, names)
     differ: Counter[str] = Counter()
     for function in old.keys() & new.keys():
         differ += (old[function] - new[function]) + (new[function] - old[function])
     return tuple(dict.fromkeys(map(_short, sorted(differ))))
 
 
-def _of_cuda(kernel: str, file: SourceFile) -> dict[str, Counter[str]]:
+def _of_cuda(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
     unit = unit_of(file.data.decode("utf-8", "replace"))
     return {
         name: Counter(
             one
             for code in codes
             if code.of_host
-            for one in _worked_out(_in_cuda(code.node), read_back_in_cuda(code.node))
+            for one in _worked_out(_in_cuda(code.node, names), read_back_in_cuda(code.node))
         )
         for name, codes in unit.functions.items()
         if any(kernel in code.words for code in codes if code.of_host)
@@ -88,7 +94,7 @@ def _short(work: str) -> str:
     return work if len(work) <= _SHOWN else f"{work[: _SHOWN - 1]}…"
 
 
-def _in_cuda(function: Node) -> Iterator[str]:
+def _in_cuda(function: Node, names: Set[str]) -> Iterator[str]:
     nodes = list(inside(function))
     tensors = set()
     for node in nodes:
@@ -106,7 +112,7 @@ def _in_cuda(function: Node) -> Iterator[str]:
                 of, _, name = text_of(callee).replace(" ", "").rpartition("::")
                 if not {*of.split("::")} & _SPACES:
                     continue
-            if name.removesuffix("_") in _WORK or name in _WORK:
+            if name.removesuffix("_") in names or name in names:
                 yield _written(name, map(text_of, arguments_of(listed)), skips=bool(of))
         elif node.type in ("binary_expression", "assignment_expression"):
             operator = text_of(node.child_by_field_name("operator"))
@@ -115,18 +121,18 @@ def _in_cuda(function: Node) -> Iterator[str]:
                 yield _operated(operator, (side for side in sides if side not in tensors))
 
 
-def _of_python(kernel: str, file: SourceFile) -> dict[str, Counter[str]]:
+def _of_python(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
     """Methods are `Class.method`; nothing where the file does not parse."""
     functions = module_of(Path(), file.module).functions if file.module is not None else {}
     kernels = {k.name for k in file.kernels}
     return {
-        name: Counter(_worked_out(_in_python(function), read_back_in_python(function)))
+        name: Counter(_worked_out(_in_python(function, names), read_back_in_python(function)))
         for name, function in functions.items()
         if name not in kernels and kernel in WORD.findall(ast.unparse(function))
     }
 
 
-def _in_python(function: ast.AST) -> Iterator[str]:
+def _in_python(function: ast.AST, names: Set[str]) -> Iterator[str]:
     nodes = list(ast.walk(function))
     tensors = {
         ast.unparse(node.value)
@@ -136,7 +142,7 @@ def _in_python(function: ast.AST) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, of = node.func.attr, ast.unparse(node.func.value)
-            if of not in _NOT_TORCH and (name.removesuffix("_") in _WORK or name in _WORK):
+            if of not in _NOT_TORCH and (name.removesuffix("_") in names or name in names):
                 words = [
                     *map(ast.unparse, node.args),
                     *(f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords),
