@@ -132,14 +132,16 @@ def test_the_function_is_judged_as_a_whole(tmp_path: Path, old: str, new: str, c
 
 
 def test_what_torch_works_out_behind_the_launches_stays(tmp_path: Path):
-    summed = (HEAD + KERNELS + FUNCTION + CALLED).replace("return totals", "return totals.sum()")
-    with pytest.raises(ProgramError, match=r"torch works out `totals.sum\(\)` behind a launch"):
+    summed = (HEAD + KERNELS + FUNCTION + CALLED).replace("return totals", "return totals.cumsum(0)")
+    with pytest.raises(ProgramError, match=r"torch works out `totals.cumsum\(0\)` behind a launch"):
         programs(tmp_path, summed, FUSED)
-    with pytest.raises(ProgramError, match=r"torch works out `sums.sum\(\)` behind a launch"):
+    with pytest.raises(ProgramError, match=r"torch works out `sums.cumsum\(0\)` behind a launch"):
         programs(
-            tmp_path, HEAD + KERNELS + FUNCTION + CALLED, FUSED.replace("return sums", "return sums.sum()")
+            tmp_path,
+            HEAD + KERNELS + FUNCTION + CALLED,
+            FUSED.replace("return sums", "return sums.cumsum(0)"),
         )
-    same = FUSED.replace("sums", "totals").replace("return totals", "return totals.sum()")
+    same = FUSED.replace("sums", "totals").replace("return totals", "return totals.cumsum(0)")
     both = programs(tmp_path, summed, same)
     assert all("totals" in launches(program)[-1].arguments for program in both)
 
@@ -152,16 +154,16 @@ def test_a_number_that_only_launches_are_given_is_a_dim(tmp_path: Path):
 
 
 def test_what_torch_works_out_first_is_an_input(tmp_path: Path):
-    text = HEAD + KERNELS + FUNCTION.replace("    hidden =", "    factor = scale * 2\n    hidden =")
+    text = HEAD + KERNELS + FUNCTION.replace("    hidden =", "    factor = scale.cumsum(0)\n    hidden =")
     text = text.replace("hidden, scale,", "hidden, factor,") + CALLED
     draft = drafted(tmp_path, text)
     assert {a.name for a in draft.arguments} == {"signal", "factor", "power", "totals"}
-    after = FUSED.replace("    sums =", "    factor = scale * 2\n    sums =")
+    after = FUSED.replace("    sums =", "    factor = scale.cumsum(0)\n    sums =")
     after = after.replace("(signal, scale,", "(signal, factor,")
     _, program = programs(tmp_path, text, after)
     assert launches(program)[0].arguments[1] == "factor"
     with pytest.raises(ProgramError, match="nothing tells"):
-        programs(tmp_path, text, after.replace("scale * 2", "scale * 3"))
+        programs(tmp_path, text, after.replace("scale.cumsum(0)", "scale.cumsum(-1)"))
 
 
 METHOD = """

@@ -32,9 +32,14 @@ class OfTorch:
     """Kernels that do what functions of PyTorch do, so that a program stands without torch."""
 
     kernels: Mapping[str, str] = field(default_factory=dict)
-    """Name → text in CUDA C++."""
+    """Name → text in the language of the program."""
     functions: tuple[str, ...] = ()
     """The functions of PyTorch, each once."""
+
+    def of(self, steps: Iterable[LaunchStep | MemsetStep]) -> OfTorch:
+        """Those that some steps launch."""
+        launched = {step.entry for step in steps if isinstance(step, LaunchStep)}
+        return replace(self, kernels={n: text for n, text in self.kernels.items() if n in launched})
 
     @property
     def code(self) -> str:

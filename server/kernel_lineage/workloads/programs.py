@@ -110,6 +110,9 @@ def program_from_file(
         return replace(own(), name=name or path.name)
     there = kernel_apart(source, kernel_name)
     before = former_kernel or (kernel_name if there is None else qualified_name(there))
+    bare = before.rpartition("::")[2]
+    keeps = any(argument.kind == "inout" for argument in workload.args)
+    of_torch = torch_beside(bare, former, source, keeps=keeps)
     whole_of = partial(rewritten_program, source, former, path, before, workload, root, views)
     try:
         if by_host:
@@ -120,10 +123,8 @@ def program_from_file(
         whole = whole_of() if not launch else ""
         if isinstance(whole, str):
             raise type(error)("; ".join(filter(None, (str(error), whole)))) from error
-        return replace(_with_skipped(whole, former, source), name=name or path.name)
-    bare = before.rpartition("::")[2]
-    keeps = any(argument.kind == "inout" for argument in workload.args)
-    program = replace(program, of_torch=torch_beside(bare, former, source, keeps=keeps))
+        return replace(_with_skipped(whole, former, source), of_torch=of_torch, name=name or path.name)
+    program = replace(program, of_torch=of_torch)
     beside = tuple(k for k in launched_beside(bare, former, source) if there is None or k != there.name)
     if beside:
         whole = whole_of() if not launch else ""
@@ -357,7 +358,7 @@ def _called(
     text, module, siblings = triton_text(source.data, done.kernels, path)
     return Program(
         "triton",
-        text,
+        text + done.of_torch.code,
         function,
         includes=siblings,
         module=module,
@@ -365,7 +366,7 @@ def _called(
         scratch=done.scratch,
         launched_where=done.conditions,
         own_dims=own_dims(workload, done.numbers),
-        name=label,
+        name=label + done.label,
     )
 
 

@@ -203,7 +203,7 @@ def _method_call(
     if name == "item" and isinstance(of, Tensor) and (one := reader.element(of)) is not None:
         return (one,)
     if isinstance(of, Tensor):
-        return (tensor_function(name, of, args, named),)
+        return (reader.of_torch(name, [of, *args], named, tensor_function(name, of, args, named)),)
     if isinstance(of, (list, dict, tuple, set, str, range)) or type(of) is int:
         return (container_method(reader, of, name, args, named),)
     return (of,) if isinstance(of, Unknown) else None
@@ -338,7 +338,7 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
         sizes = (tuple, list) if name in _BESIDE_VALUES else object
         args = [reader.example(g) if isinstance(g, sizes) else g for g in args]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
-    value = torch_function(name, args, named)
+    value = reader.of_torch(name, args, named, torch_function(name, args, named))
     if examples and name in _OF_ELEMENTS and isinstance(value, Tensor) and value.shape and is_float(value):
         # Numbers that are written out one by one: how many there are is an example too.
         value = replace(value, shape=tuple(map(reader.example_extent, value.shape)))

@@ -14,7 +14,7 @@ from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Poi
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.device_size import ASKED_OF_TORCH, counts_multiprocessors
-from kernel_lineage.workloads.host_program import Unclear, buffer_of
+from kernel_lineage.workloads.host_program import OfTorch, Unclear, buffer_of
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression, why_unknown
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.guards import keep
@@ -37,16 +37,16 @@ from kernel_lineage.workloads.triton.values import (
 )
 from kernel_lineage.workloads.triton.ways import Reading
 
-_NEW = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like", "full_like", "new_empty", "new_zeros",
+NEW = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like", "full_like", "new_empty", "new_zeros",
                   "new_full"})  # fmt: skip
 """Functions of torch that make a buffer which holds nothing, or one value."""
-_SAME = frozenset({"detach", "data", "T", "mT", "H", "squeeze", "unsqueeze", "transpose", "permute", "t", "swapaxes",
+SAME = frozenset({"detach", "data", "T", "mT", "H", "squeeze", "unsqueeze", "transpose", "permute", "t", "swapaxes",
                    "movedim", "expand", "expand_as", "narrow", "select", "requires_grad_"})  # fmt: skip
 """What gives another view of the same memory."""
-_SAME_IF_PACKED = frozenset(
+SAME_IF_PACKED = frozenset(
     {"contiguous", "view", "reshape", "flatten", "view_as", "reshape_as", "unflatten", "ravel"}
 )
-_SAME_IF_TYPED = frozenset(
+SAME_IF_TYPED = frozenset(
     {"to", "type", "type_as", "float", "half", "bfloat16", "double", "int", "long", "cuda"}
 )
 _PURE = ("torch.", "triton.", "math.", "operator.", "functools.", "warnings.")
@@ -97,6 +97,11 @@ class Collector(Reader):
     line: int = 0
     """The statement that is being read."""
 
+    @property
+    def torch_kernels(self) -> OfTorch:
+        """The kernels that do what torch works out: none, as that is not read."""
+        return OfTorch()
+
     def stop(self, why: str) -> NoReturn:
         """End the reading, as something is not understood."""
         raise Unclear(f"line {self.line}: {why}")
@@ -137,9 +142,14 @@ class Collector(Reader):
         for statement in body:
             self.line = statement.lineno
             self._watch(frame, statement)
+            read = self._reads(frame, statement) if isinstance(statement, ast.Assign) else ""
             Reader.block(self, frame, [statement])
             if isinstance(statement, ast.Assign):
-                self._take_prepared(frame, statement)
+                self._take_prepared(frame, statement, read)
+
+    def _reads(self, _frame: Frame, statement: ast.Assign) -> str:
+        """What a statement makes of what."""
+        return ast.unparse(statement)
 
     def decides(self, frame: Frame, test: ast.expr, holds: bool) -> None:
         """A loop that goes on, or ends, at these sizes is a condition on others."""
@@ -172,21 +182,21 @@ class Collector(Reader):
             frame.names[name] = value
         return True
 
-    def _take_prepared(self, frame: Frame, statement: ast.Assign) -> None:
+    def _take_prepared(self, frame: Frame, statement: ast.Assign, read: str) -> None:
         """What is not read stands for the workload's own, where the code before the change sets it the same way."""
         for node in (n for target in statement.targets for n in ast.walk(target)):
             name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ""
             value = frame.names.get(name)
             if not isinstance(value, Unknown) and not (isinstance(value, Tensor) and not value.buffer):
                 continue
-            key = name, ast.unparse(statement)
+            key = name, read
             if name in self.parameters:
                 continue
-            if self.invents and not self.done and isinstance(value, Tensor) and value.shape is not None:
+            if self.invents and not self.handed and isinstance(value, Tensor) and value.shape is not None:
                 self.bound[name] = self.buffers[name] = replace(value, name=name, buffer=name)
             if (self.learns or self.invents) and name in self.bound:
                 self.prepared[key] = self.bound[name]
-            if key in self.prepared and self.done and not (self.learns or self.invents):
+            if key in self.prepared and self.handed and not (self.learns or self.invents):
                 self.stop(f"`{name}` is worked out by torch after a launch")
             if key in self.prepared:
                 frame.names[name] = self.prepared[key]
@@ -209,7 +219,7 @@ class Collector(Reader):
         value = Reader.evaluate(self, node, frame)
         if not isinstance(value, Tensor):
             return value
-        value = self._in_its_buffer(value, node, frame)
+        value = self.in_its_buffer(value, node, frame)
         if not value.buffer:
             self._note(node, frame)
         return value
@@ -225,12 +235,12 @@ class Collector(Reader):
             self.worked_out[ast.unparse(node)] = None
             self.consumed |= read
 
-    def _in_its_buffer(self, value: Tensor, node: ast.expr, frame: Frame) -> Tensor:
+    def in_its_buffer(self, value: Tensor, node: ast.expr, frame: Frame) -> Tensor:
         """A tensor with the buffer that it lies in, none where torch works it out."""
         match node:
             case ast.Name() | ast.IfExp() | ast.BoolOp() | ast.NamedExpr():
                 return value
-            case ast.Attribute(attr=attr) if attr in _SAME:
+            case ast.Attribute(attr=attr) if attr in SAME:
                 return value
             case ast.Attribute(value=ast.Name(id=name)) if not isinstance(frame.names.get(name), Tensor):
                 return value
@@ -244,19 +254,19 @@ class Collector(Reader):
 
     def _of_call(self, value: Tensor, func: ast.expr, frame: Frame) -> Tensor:
         name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        if name in _NEW and (not name.startswith(("full", "new_full")) or value.cleared):
+        if name in NEW and (not name.startswith(("full", "new_full")) or value.cleared):
             buffer = f"#{len(self.buffers)}"
             tensor = replace(value, buffer=buffer, name="")
             self.buffers[buffer] = tensor
             return tensor
         of = self._receiver(func, frame)
-        if name in _SAME or (isinstance(func, ast.Name) and self._is_own(func, frame)):
+        if name in SAME or (isinstance(func, ast.Name) and self._is_own(func, frame)):
             return value
         if isinstance(func, ast.Attribute) and not isinstance(of, Tensor) and self._is_own(func, frame):
             return value
-        if name in _SAME_IF_PACKED and isinstance(of, Tensor):
+        if name in SAME_IF_PACKED and isinstance(of, Tensor):
             return value if of.strides in (None, strides_of(packed(of))) else replace(value, buffer="")
-        if name in _SAME_IF_TYPED and isinstance(of, Tensor):
+        if name in SAME_IF_TYPED and isinstance(of, Tensor):
             return value if of.dtype == value.dtype else replace(value, buffer="")
         return replace(value, buffer="")
 
@@ -285,7 +295,7 @@ class Collector(Reader):
                 self.consumed.add(of.buffer)
             if name in ("zero_", "fill_") and (name == "zero_" or args[:1] == [0]):
                 self.done.append(self._cleared(of))
-            elif name.endswith("_") and not name.endswith("__") and name not in _SAME:
+            elif name.endswith("_") and not name.endswith("__") and name not in SAME:
                 self.stop(f"torch changes a tensor by `{name}`")
             return
         if of is not None:
@@ -365,6 +375,16 @@ class Collector(Reader):
 
     def _pointer(self, tensor: Tensor, what: str) -> str | Pointer:
         """A tensor by its buffer, and how far behind the buffer's start it begins."""
+        buffer, behind = self.place(tensor, what)
+        if behind == 0:
+            return buffer
+        dtype = self.buffers[buffer].dtype
+        if dtype is None:
+            self.stop(f"{what} is a part of a tensor")
+        return Pointer(buffer, text_of(behind * dtype_bytes(dtype)))
+
+    def place(self, tensor: Tensor, what: str) -> tuple[str, int | Size]:
+        """The buffer in which a tensor lies, and the elements before it."""
         if not tensor.buffer:
             self.stop(f"{what} is worked out by torch")
         whole = self.buffers[tensor.buffer]
@@ -372,11 +392,10 @@ class Collector(Reader):
         if None in lengths:
             self.stop(f"{what}: nothing tells where it begins")
         if lengths[0] == lengths[1]:
-            return tensor.buffer
-        if tensor.memory is None or whole.dtype is None:
+            return tensor.buffer, 0
+        if tensor.memory is None:
             self.stop(f"{what} is a part of a tensor")
-        offset = (_length(whole) - tensor.memory) * dtype_bytes(whole.dtype)
-        return Pointer(tensor.buffer, text_of(offset))
+        return tensor.buffer, _length(whole) - tensor.memory
 
     def _cleared(self, tensor: Tensor) -> MemsetStep:
         """A memset of a whole tensor."""
@@ -397,9 +416,9 @@ def _is_view(node: ast.expr) -> bool:
         case ast.Name():
             return True
         case ast.Call(func=ast.Attribute(value=of, attr=attr)):
-            return attr in _SAME | _SAME_IF_PACKED | _SAME_IF_TYPED and _is_view(of)
+            return attr in SAME | SAME_IF_PACKED | SAME_IF_TYPED and _is_view(of)
         case ast.Attribute(value=of, attr=attr):
-            return attr in _SAME and _is_view(of)
+            return attr in SAME and _is_view(of)
     return False
 
 

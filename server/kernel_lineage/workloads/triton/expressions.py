@@ -15,6 +15,7 @@ from kernel_lineage.workloads.triton.objects import Frame, Function, Instance
 from kernel_lineage.workloads.triton.operations import arithmetic, compare, key_of
 from kernel_lineage.workloads.triton.statements import agreed, assign
 from kernel_lineage.workloads.triton.tensor_shapes import indexed
+from kernel_lineage.workloads.triton.torch_formulas import OPERATORS
 from kernel_lineage.workloads.triton.values import (
     Open,
     Size,
@@ -54,7 +55,8 @@ def read_expression(frame: Frame, node: ast.expr) -> object:
         case ast.Call():
             return read_call(frame, node)
         case ast.BinOp(left=left, op=op, right=right):
-            return arithmetic(node, op, *(reader.opened(value_of(e), "shape") for e in (left, right)))
+            operands = [reader.opened(value_of(e), "shape") for e in (left, right)]
+            return reader.of_torch(OPERATORS.get(type(op), ""), operands, {}, arithmetic(node, op, *operands))
         case ast.UnaryOp(op=op, operand=operand):
             return _unary(frame, op, value_of(operand), node)
         case ast.Compare():
@@ -104,11 +106,9 @@ def _unary(frame: Frame, op: ast.unaryop, value: object, node: ast.expr) -> obje
     value = frame.reader.opened(value, "shape")
     if is_number(value) and isinstance(op, ast.USub):
         return size_of(ast.UnaryOp(ast.USub(), tree_of(value)))
-    return (
-        value
-        if is_number(value) or isinstance(value, (Tensor, Unknown))
-        else Unknown(f"`{ast.unparse(node)}`")
-    )
+    if isinstance(value, Tensor):
+        return frame.reader.of_torch(OPERATORS.get(type(op), ""), [value], {}, value)
+    return value if is_number(value) or isinstance(value, Unknown) else Unknown(f"`{ast.unparse(node)}`")
 
 
 def _compared(frame: Frame, node: ast.Compare) -> object:
@@ -118,6 +118,8 @@ def _compared(frame: Frame, node: ast.Compare) -> object:
     for op, operand in zip(node.ops, node.comparators, strict=True):
         right = frame.evaluate(operand)
         comparison = compare(node, op, left, right, frame.reader.sizes)
+        if isinstance(comparison, Tensor):
+            comparison = frame.reader.of_torch(OPERATORS.get(type(op), ""), [left, right], {}, comparison)
         if len(node.ops) == 1:
             return comparison
         if frame.reader.is_exact and isinstance(comparison, Size):
@@ -136,7 +138,10 @@ def _either_of(frame: Frame, test: ast.expr, body: ast.expr, orelse: ast.expr) -
     asked = frame.evaluate(test)
     holds = frame.reader.truth(asked)
     if isinstance(asked, Size):
-        one, other = frame.evaluate(body), frame.evaluate(orelse)
+        if holds is False:
+            one, other = frame.reader.tried(body, frame), frame.evaluate(orelse)
+        else:
+            one, other = frame.evaluate(body), frame.reader.tried(orelse, frame)
         chosen = _chosen(asked, one, other)
         if chosen is not None:
             return chosen
@@ -144,7 +149,10 @@ def _either_of(frame: Frame, test: ast.expr, body: ast.expr, orelse: ast.expr) -
             keep(frame, test, holds)
             return one if holds else other
     if holds is None:
-        return agreed(frame.evaluate(body), frame.evaluate(orelse), Unknown(f"`{ast.unparse(test)}`"))
+        one, other = frame.evaluate(body), frame.evaluate(orelse)
+        if one != other and isinstance(one, Tensor):
+            frame.reader.uncertain(test)
+        return agreed(one, other, Unknown(f"`{ast.unparse(test)}`"))
     return frame.evaluate(body if holds else orelse)
 
 

@@ -23,7 +23,6 @@ from kernel_lineage.workloads.model import Draft, DraftArgument, Role, Taken
 from kernel_lineage.workloads.triton.arguments import as_tensor, buffer, constant_text, why_unknown
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
-from kernel_lineage.workloads.triton.collector import Collector
 from kernel_lineage.workloads.triton.draft import MOST_READINGS, own_module, readings
 from kernel_lineage.workloads.triton.host_function import (
     SAVED,
@@ -44,6 +43,7 @@ from kernel_lineage.workloads.triton.sites import Site
 from kernel_lineage.workloads.triton.strided_axes import Axes, further_axes
 from kernel_lineage.workloads.triton.values import Open, Size, Tensor, is_number, text_of
 from kernel_lineage.workloads.triton.ways import Reading
+from kernel_lineage.workloads.triton.whole_function import WholeFunction
 
 _RESULT = "out"
 """What a result is called that the function has no name for."""
@@ -152,7 +152,7 @@ class _FunctionDraft:
         )
         passed = [
             text
-            for step in end.launches
+            for step in end.all_launches
             for text in (
                 *step.launch.grid,
                 *step.launch.constexpr.values(),
@@ -205,7 +205,7 @@ class _FunctionDraft:
         return bound, constexpr, scalars
 
     def _end(self, bound: dict[str, object], scalars: Mapping[str, float]) -> End:
-        reader = Collector(
+        reader = WholeFunction(
             self.reading.reader.modules,
             self.own.functions[self.launcher.name],
             {**self.reading.reader.sizes, **scalars},
@@ -235,7 +235,7 @@ class _FunctionDraft:
                 yield buffer(name, value, value, role, name in indices, self.reading)
             elif name in scalars and any(
                 word == name or (isinstance(word, Value) and name in names_in(word.value))
-                for step in end.launches
+                for step in end.all_launches
                 for word in step.arguments
             ):
                 yield DraftArgument(name, "scalar", "float32", value=repr(scalars[name]))
@@ -248,7 +248,18 @@ class _FunctionDraft:
         """What the launches do with each buffer, one after the other, and the buffers whose elements make addresses."""
         roles: dict[str, Role] = {}
         indices: set[str] = set()
-        for kernel, passed in self._launches(end):
+        launches = self._launches(end)
+        for step in end.all_launches:
+            if step.entry in end.of_torch.kernels:
+                into, *read = filter(None, map(buffer_of, step.arguments))
+                # What torch writes to a tensor of the caller's may be a part of it.
+                changes = into in read or not into.startswith("#")
+                of_step: dict[str, Role] = dict.fromkeys(read, "input")
+                of_step[into] = "inout" if changes else "output"
+                for name, role in of_step.items():
+                    roles[name] = together(roles[name], role) if name in roles else role
+                continue
+            kernel, passed = next(launches)
             of_kernel = roles_of(touches_of(kernel))
             index = indices_of(kernel.function) if kernel.function is not None else frozenset[str]()
             for parameter, name in passed.items():

@@ -258,6 +258,21 @@ class Reader:
     def uses(self, name: str, of: object, args: list[object], named: Mapping[str, object]) -> None:
         """A function that is not read is called, a method of `of`, which is None for others."""
 
+    def of_torch(
+        self, _name: str, _args: Sequence[object], _named: Mapping[str, object], value: object
+    ) -> object:
+        """What a function, method or operator of torch gives, of which the shape is told by `value`; a name that ends
+        in `_` changes the first argument.
+        """
+        return value
+
+    def stores(self, _tensor: Tensor, _at: object, _value: object) -> None:
+        """Elements of a tensor are set."""
+
+    def tried(self, node: ast.expr, frame: Frame) -> object:
+        """What an expression would stand for that Python does not come to at these sizes."""
+        return self.evaluate(node, frame)
+
     def is_target(self, value: object) -> bool:
         """Whether this is the kernel whose launch is looked for."""
         if isinstance(value, External):

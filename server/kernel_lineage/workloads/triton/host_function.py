@@ -16,6 +16,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.device_size import NAMES
 from kernel_lineage.workloads.host_program import (
     HostProgram,
+    OfTorch,
     Unclear,
     buffer_of,
     over_dims,
@@ -27,7 +28,17 @@ from kernel_lineage.workloads.triton.collector import Collector
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_of
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
-from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, text_of, value_at
+from kernel_lineage.workloads.triton.torch_steps import needed
+from kernel_lineage.workloads.triton.values import (
+    Size,
+    Tensor,
+    Unknown,
+    product,
+    strides_of,
+    text_of,
+    value_at,
+)
+from kernel_lineage.workloads.triton.whole_function import WholeFunction
 
 SAVED = "saved_tensors"
 """The attribute of a context of autograd that holds what `forward` saves for `backward`."""
@@ -52,16 +63,31 @@ class End:
     """What torch works out of buffers that were launched with, as it is written."""
     consumed: Collection[str]
     """These buffers."""
+    of_torch: OfTorch = field(default_factory=OfTorch)
+    """The kernels that do what torch works out."""
 
     @property
     def launches(self) -> list[LaunchStep]:
-        """Its launches, in order."""
+        """Its launches of the module's kernels, in order."""
+        return [step for step in self.all_launches if step.entry not in self.of_torch.kernels]
+
+    @property
+    def all_launches(self) -> list[LaunchStep]:
+        """Its launches, those of what torch works out among them."""
         return [step for step in self.steps if isinstance(step, LaunchStep)]
 
     @property
     def used(self) -> set[str]:
         """The buffers that are launched with."""
-        return {buffer_of(word) for step in self.launches for word in step.arguments}
+        return {buffer_of(word) for step in self.all_launches for word in step.arguments}
+
+    def of_torch_with(self, buffer: str) -> bool:
+        """Whether torch works with a buffer."""
+        return any(
+            buffer in map(buffer_of, step.arguments)
+            for step in self.all_launches
+            if step.entry in self.of_torch.kernels
+        )
 
     @property
     def cleared(self) -> set[str]:
@@ -88,6 +114,8 @@ class Before:
     """Number that it passes wherever sizes are others → the workload's scalar that it is there."""
     worked_out: tuple[str, ...] | None = None
     """What torch works out of what was launched; None where the workload is of the launch alone."""
+    views: Mapping[tuple[int, ...], Tensor] = field(default_factory=dict)
+    """Place in what it returns → the tensor, which may be a view of its buffer."""
 
     @classmethod
     def of(
@@ -104,6 +132,7 @@ class Before:
             {arguments.get(buffer) for buffer in end.cleared},
             constants,
             worked_out,
+            {place: t for place, t in end.gives.items() if isinstance(t, Tensor)},
         )
 
 
@@ -142,7 +171,8 @@ class HostFunction:
         """
         sizes: dict[str, Number] = {**dims, **self.workload.scalars(dims)}
         bound, function = self.bound, module.functions[self.function]
-        reader = Collector(
+        # A workload of one launch has what torch works out before it as arguments.
+        reader = (WholeFunction if self.parameters else Collector)(
             Modules(self.root, {module.path: module}),
             function,
             sizes,
@@ -195,7 +225,7 @@ class HostFunction:
         self, end: End, before: Before, kernels: Mapping[str, Kernel], dims: Mapping[str, int]
     ) -> HostProgram:
         """The steps at one shape over the workload's arguments."""
-        if not end.launches:
+        if not end.launches and not end.of_torch.kernels:
             raise Unclear("launches no kernel")
         if before.worked_out not in (None, end.worked_out):
             others = {*before.worked_out} ^ {*end.worked_out}
@@ -207,17 +237,21 @@ class HostFunction:
         adds = any("atomic" in kernels[step.entry].text for step in end.launches)
         steps: list[LaunchStep | MemsetStep] = []
         for step in end.steps:
-            if isinstance(step, LaunchStep):
+            if isinstance(step, LaunchStep) and step.entry in end.of_torch.kernels:
+                pass
+            elif isinstance(step, LaunchStep):
                 fixed = step.launch.constexpr
                 names = [p.name for p in kernels[step.entry].parameters if p.name not in fixed]
                 step = with_scalars(step, before.constants, names, self.workload)
             # What the host clears for nothing is timed on neither side.
-            elif step.buffer not in end.used or (
-                not adds and own.get(step.buffer, step.buffer) in before.cleared
+            elif step.buffer not in end.used or not (
+                adds
+                or own.get(step.buffer, step.buffer) not in before.cleared
+                or end.of_torch_with(step.buffer)
             ):
                 continue
             steps.append(step_renamed(step, own))
-        return HostProgram(tuple(steps), scratch)
+        return HostProgram(tuple(steps), scratch, of_torch=end.of_torch)
 
     def _arguments(self, end: End, before: Before, dims: Mapping[str, int]) -> dict[str, str]:
         """The function's buffers that are arguments of the workload. What it returns at a place where it returned an
@@ -230,6 +264,8 @@ class HostFunction:
             if argument in outputs and isinstance(value, Tensor):
                 if not value.buffer:
                     raise Unclear(f"what it returns for `{argument}` is worked out by torch")
+                if place in before.views and self._lies(value, dims) != self._lies(before.views[place], dims):
+                    raise Unclear(f"what it returns for `{argument}` lies otherwise in memory")
                 own.setdefault(value.buffer, argument)
         for name, argument in before.names.items():
             value = end.names.get(name)
@@ -254,8 +290,17 @@ class HostFunction:
             own[buffer] = name
             if tensor.dtype is None or tensor.shape is None:
                 raise Unclear(f"nothing tells the shape and the type of `{name}`")
-            scratch.append(Scratch(name, tensor.dtype, tuple(map(text_of, tensor.shape))))
+            scratch.append(Scratch(name, tensor.dtype, tuple(map(text_of, tensor.shape)) or ("1",)))
         return tuple(scratch)
+
+    def _lies(self, tensor: Tensor, dims: Mapping[str, int]) -> tuple[object, ...]:
+        """The shape of a tensor, its strides along axes of several elements, and the elements behind its first one."""
+        sizes: dict[str, Number] = {**dims, **self.workload.scalars(dims)}
+        extents = [value_at(extent, sizes) for extent in tensor.shape or ()]
+        strides = [value_at(stride, sizes) for stride in strides_of(tensor)]
+        behind = tensor.memory if tensor.memory is not None else product(tensor.shape or ())
+        steps = [s for e, s in zip(extents, strides, strict=True) if e != 1]
+        return extents, steps, value_at(behind, sizes)
 
     def _check_same(self, tensor: Tensor, output: str, dims: Mapping[str, int]) -> None:
         """Raises `Unclear` where a buffer is not as large as the workload's, or of another type."""
@@ -285,15 +330,20 @@ def end_of(reader: Collector, name: str, module: HostModule, names: Names) -> En
         raise Unclear(f"which ends before its end at {sizes}: {stopped}") from stopped
     context = names.get(first[0].arg) if of in module.classes and first else None
     saved = context.attributes.get(SAVED, ()) if isinstance(context, Instance) else ()
+    gives = {**dict(_parts(result)), **dict(_parts(saved, _OF_SAVED))}
+    of_torch = reader.torch_kernels
+    wanted = {*reader.consumed, *(value.buffer for value in gives.values() if isinstance(value, Tensor))}
+    steps = needed(reader.done, of_torch.kernels, wanted)
     return End(
-        tuple(reader.done),
+        tuple(steps),
         tuple(reader.handed),
         reader.buffers,
-        {**dict(_parts(result)), **dict(_parts(saved, _OF_SAVED))},
+        gives,
         names,
         tuple(reader.promises),
         tuple(reader.worked_out),
         frozenset(reader.consumed),
+        of_torch.of(steps),
     )
 
 

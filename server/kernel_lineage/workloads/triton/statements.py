@@ -25,6 +25,7 @@ from kernel_lineage.workloads.triton.objects import (
     Stopped,
 )
 from kernel_lineage.workloads.triton.operations import arithmetic, key_of, unpacked
+from kernel_lineage.workloads.triton.torch_formulas import OPERATORS
 from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of_all, value_at
 
 _MOST_ROUNDS = 24
@@ -108,8 +109,10 @@ def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr
         return
     opened = (frame.reader.opened(v, "shape") for v in (before, more))
     outcome = arithmetic(ast.BinOp(target, op, value), op, *opened)
-    if isinstance(before, Tensor) and isinstance(outcome, Tensor):
-        outcome = replace(before, values=outcome.values)
+    if isinstance(before, Tensor):
+        if isinstance(outcome, Tensor):
+            outcome = replace(before, values=outcome.values)
+        outcome = frame.reader.of_torch(f"{OPERATORS.get(type(op), '')}_", [before, more], {}, outcome)
     assign(frame, target, outcome)
 
 
@@ -325,7 +328,9 @@ def assign(frame: Frame, target: ast.expr, value: object) -> None:
                 held[entry] = value
             elif isinstance(held, list) and isinstance(at, int) and -len(held) <= at < len(held):
                 held[at] = value
-            elif isinstance(held, Tensor) and isinstance(of, ast.Name):
+            elif isinstance(held, Tensor):
+                reader.stores(held, frame.evaluate(key), value)
+            if isinstance(held, Tensor) and isinstance(of, ast.Name):
                 count = value_at(held.shape[0], reader.sizes) if held.shape else None
                 names[of.id] = with_element(held, count if isinstance(count, int) else None, at, value)
 

@@ -170,7 +170,9 @@ def _view(
         case "view" | "reshape":
             target = reshaped(shape, listed)
             return target if isinstance(target, Unknown) else tensor if target == shape else shaped(*target)
-        case "view_as" | "expand_as" | "reshape_as" if isinstance(first, Tensor):
+        case "expand_as" if isinstance(first, Tensor) and first.shape is not None:
+            return expanded(tensor, first.shape)
+        case "view_as" | "reshape_as" if isinstance(first, Tensor):
             return replace(packed(tensor), shape=first.shape)
         case "flatten" | "ravel":
             ends = [a % len(shape) for a in (first, second) if type(a) is int and shape]
@@ -183,7 +185,9 @@ def _view(
         case "squeeze" if axis is not None:
             return without(tensor, axis) if shape[axis] == 1 else tensor
         case "squeeze" if first is None:
-            return shaped(*(e for e in shape if e != 1))
+            for at in reversed([at for at, extent in enumerate(shape) if extent == 1]):
+                tensor = without(tensor, at)
+            return tensor
         case "unsqueeze" if type(first) is int:
             return with_axis(tensor, first)
         case "transpose" | "swapaxes" | "movedim" if axis is not None:
@@ -202,8 +206,9 @@ def _view(
             return permuted(tensor, listed or list(named.get("dims") or ()))  # type: ignore[call-overload]
         case "expand":
             return expanded(tensor, listed)
-        case "select" if axis is not None:
-            return without(tensor, axis)
+        case "select" if axis is not None and isinstance(second, (int, Size)):
+            place = shape[axis] + second if isinstance(second, int) and second < 0 else second
+            return without(narrowed(tensor, axis, place, 1), axis)
         case "narrow" if (
             axis is not None and len(args) == 3 and all(isinstance(g, (int, Size)) for g in args[1:])
         ):
