@@ -303,3 +303,74 @@ def test_what_its_own_workload_does_not_tell_is_judged_with_the_host_function(
     (only,) = gate_changes(open_repository(tmp_path), "HEAD", (), judged, device="emulated")
     assert (only.kernel, only.verdict.standing) == ("halve", standing), only.verdict.reason
     assert only.verdict.reason.startswith("with all of halved: ")
+
+
+NORMED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def norm_rows(x, y, cols, eps, B: tl.constexpr):
+    r = tl.program_id(0)
+    c = tl.arange(0, B)
+    v = tl.load(x + r * cols + c, mask=c < cols, other=0.0)
+    tl.store(y + r * cols + c, v * tl.rsqrt(tl.sum(v * v, 0) / cols + eps), mask=c < cols)
+
+
+def normed(x, weight, residual, eps=1e-6):
+    wide = x.float()
+    y = torch.empty_like(wide)
+    rows, cols = wide.shape
+    norm_rows[(rows,)](wide, y, cols, eps, B=triton.next_power_of_2(cols))
+    return (y * weight).to(x.dtype) + residual
+
+
+def test_normed():
+    for rows, cols in ((3, 40), (7, 64)):
+        x = torch.randn(rows, cols, device="cuda", dtype=torch.float16)
+        normed(x, torch.rand(cols, device="cuda", dtype=torch.float16), torch.randn_like(x))
+"""
+FUSED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def norm_rows(x, weight, residual, y, cols, eps, B: tl.constexpr):
+    r = tl.program_id(0).to(tl.int64)
+    c = tl.arange(0, B)
+    v = tl.load(x + r * cols + c, mask=c < cols, other=0.0).to(tl.float32)
+    w = tl.load(weight + c, mask=c < cols, other=0.0).to(tl.float32)
+    more = tl.load(residual + r * cols + c, mask=c < cols, other=0.0)
+    v = v * tl.rsqrt(tl.sum(v * v, 0) / cols + eps) * w
+    tl.store(y + r * cols + c, v.to(y.dtype.element_ty) + more, mask=c < cols)
+
+
+def normed(x, weight, residual, eps=1e-6):
+    rows, cols = x.shape
+    y = torch.empty_like(x)
+    norm_rows[(rows,)](x, weight, residual, y, cols, eps, B=triton.next_power_of_2(cols))
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "standing"),
+    [
+        ("", "", Standing.RIGHT),
+        (" + more", "", Standing.REJECTED),
+        (" * w\n", "\n", Standing.REJECTED),
+        ("    return y\n", "    return y * weight\n", Standing.REJECTED),
+    ],
+    ids=["right", "without the residual", "without the weight", "weighted twice"],
+)
+def test_what_a_triton_kernel_takes_over_from_torch_is_judged_with_the_host_function(
+    tmp_path: Path, old: str, new: str, standing: Standing
+) -> None:
+    (tmp_path / "norm.py").write_text(NORMED)
+    commit(tmp_path)
+    (tmp_path / "norm.py").write_text(FUSED.replace(old, new, 1) + NORMED[NORMED.index("\n\ndef test_") :])
+    (only,) = gate_changes(open_repository(tmp_path), "HEAD", (), judged, device="emulated")
+    assert only.verdict.standing is standing, only.verdict.reason
+    assert only.verdict.reason.startswith("with all of normed: ")
