@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -25,6 +25,7 @@ from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, launcher_of, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.skipped_launches import asked_before
+from kernel_lineage.workloads.triton.joined_modules import hosts_of
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
 
@@ -64,6 +65,8 @@ class ChangedKernel:
     """Whether `after` is only the first of what a host function launches since in the place of `before`."""
     function: str = ""
     """The host function that is judged in the place of its kernels, where it does the work of several with others."""
+    hosts: tuple[str, str] = ("", "")
+    """The files of the host function before and after, where those are others than the kernels'."""
 
     @property
     def name(self) -> str:
@@ -131,6 +134,8 @@ def changes_between(
     unread = {p: why for p in touched if _wanted(p, files) and (why := _unread(p, before, after))}
     unread |= {p: _MOVED for p in _moved_submodules(before, after) if whole and _wanted(p, files)}
     pairs, gone, arrived = _paired(_sightings(before, touched), _sightings(after, touched))
+    others, gone, arrived = _through_hosts(gone, arrived)
+    pairs += others
     for one in gone:
         if _wanted(one.path, files) and _is_used(one.kernel, after.read(one.path) or b"", launched=whole):
             why = (
@@ -179,6 +184,50 @@ def _paired(
         [old[place] for place in sorted(went)],
         [new[place] for place in sorted(came)],
     )
+
+
+def _through_hosts(
+    gone: Sequence[Sighting], arrived: Sequence[Sighting]
+) -> tuple[list[ChangedKernel], list[Sighting], list[Sighting]]:
+    """The kernels that went and whose host function, which may be in another file, launches ones that came; and those
+    that are left of both. The function is of the same file, or the only one of its name in both states.
+    """
+    triton = [
+        [seen for seen in those if seen.kernel.language is Language.TRITON] for those in (gone, arrived)
+    ]
+    if not all(triton):
+        return [], [*gone], [*arrived]
+    before, after = (
+        [
+            (file, name, seen)
+            for seen in those
+            for file, name in hosts_of(seen.kernel, seen.file, seen.tree.root)
+        ]
+        for those in triton
+    )
+    pairs: dict[tuple[str, str], ChangedKernel] = {}
+    taken: list[Sighting] = []
+    for file, name, seen in before:
+        own = host_within(file, seen.tree)
+        later = [(f, s) for f, n, s in after if n == name and host_within(f, s.tree) == own]
+        if not later:
+            files = {f for f, n, _ in after if n == name}
+            alone = len(files) == len({f for f, n, _ in before if n == name}) == 1
+            later = [(f, s) for f, n, s in after if n == name] if alone else []
+        if later and (seen.path, seen.kernel.name) not in pairs:
+            hosts = own, host_within(later[0][0], later[0][1].tree)
+            pairs[seen.path, seen.kernel.name] = ChangedKernel(seen, later[0][1], function=name, hosts=hosts)
+            taken += [s for _, s in later]
+    return (
+        [*pairs.values()],
+        [seen for seen in gone if (seen.path, seen.kernel.name) not in pairs],
+        [seen for seen in arrived if seen not in taken],
+    )
+
+
+def host_within(file: Path, tree: Tree) -> str:
+    """A file of a tree by its path in it."""
+    return file.relative_to(tree.root.resolve()).as_posix()
 
 
 def _unread(path: str, *trees: Tree) -> str:

@@ -23,10 +23,18 @@ from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import Tree, trees
-from kernel_lineage.learning.changed_kernels import ChangedKernel, UnreadFile, changes_between
-from kernel_lineage.workloads.files import Target, target_of
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.learning.changed_kernels import (
+    ChangedKernel,
+    Sighting,
+    UnreadFile,
+    changes_between,
+    host_within,
+)
+from kernel_lineage.workloads.files import Target, source_of, target_in, target_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, workloads_in
+from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.on_the_spot import SpotWorkload
@@ -179,12 +187,30 @@ def _with_its_function(
     verdict, spot = verdict_on(changed)
     if changed.function or verdict.code not in _OF_HOST_CODE:
         return verdict, spot
-    for function in dict.fromkeys(launch.launcher for launch in changed.before.kernel.launches):
+    for function, *hosts in dict.fromkeys(_functions_of(changed)):
         if function and function != _PROGRAM:
-            whole, basis = verdict_on(replace(changed, function=function))
+            whole, basis = verdict_on(replace(changed, function=function, hosts=(hosts[0], hosts[1])))
             if whole.standing not in (Standing.NOT_JUDGED, Standing.UNDECIDED):
                 return whole.model_copy(update={"reason": f"with all of {function}: {whole.reason}"}), basis
     return verdict, spot
+
+
+def _functions_of(changed: ChangedKernel) -> Iterator[tuple[str, str, str]]:
+    """The host functions that launched a kernel, with their files before and after where those are others than the
+    kernel's.
+    """
+    before, after = changed.before, changed.after
+    for launch in before.kernel.launches:
+        yield launch.launcher or "", "", ""
+    if before.kernel.language is not Language.TRITON or before.kernel.launches:
+        return
+    later = {
+        function: host_within(file, after.tree)
+        for file, function in hosts_of(after.kernel, after.file, after.tree.root)
+    }
+    for file, function in hosts_of(before.kernel, before.file, before.tree.root):
+        if function in later:
+            yield function, host_within(file, before.tree), later[function]
 
 
 def _line_of(changed: ChangedKernel) -> int:
@@ -216,8 +242,9 @@ def _drafted(changed: ChangedKernel, say: Callable[[str], None], record: bool) -
     recorder = Recorder(root) if record else None
     try:
         target = _target(changed)
+        file = root / (changed.hosts[0] or seen.path)
         spot = drafted_workload(
-            target, seen.file, changed.after.path, "emulated", root=root, recorder=recorder
+            target, file, changed.after.path, "emulated", root=root, recorder=recorder
         )
     except (WorkloadError, ProgramError) as error:
         say(f"{name}: no workload names it, and {error}")
@@ -228,8 +255,18 @@ def _drafted(changed: ChangedKernel, say: Callable[[str], None], record: bool) -
 
 def _target(changed: ChangedKernel) -> Target:
     """What a workload is drafted for. Raises `ProgramError` for a host function that is not seen to launch kernels."""
-    seen = changed.before
+    seen, host = changed.before, changed.hosts[0]
+    if changed.function and host:
+        file = seen.tree.root / host
+        return target_in(source_of(file, _text(seen, host)), changed.function, host)
     return target_of(seen.file, changed.function) if changed.function else seen.kernel
+
+
+def _text(seen: Sighting, host: str) -> bytes | None:
+    """The text of a kernel's file, with that of its host function where this is in another one."""
+    if not host or host == seen.path:
+        return seen.tree.read(seen.path)
+    return joined_text(seen.file, seen.tree.root / host, seen.tree.root)
 
 
 def _verdict(
@@ -258,18 +295,25 @@ def _verdict(
             name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload"
         ), None
 
+    try:
+        texts = [_text(s, h) for s, h in zip((changed.before, changed.after), changed.hosts, strict=True)]
+    except ProgramError as error:
+        return not_judged(name, str(error), Reason.ARGUMENTS_DIFFER), spot
     programs = [
         partial(
             program_from_file,
-            seen.file,
+            seen.tree.root / (host or seen.path),
             changed.function or seen.kernel.name,
+            data=text,
             root=seen.tree.root,
             name=f"{seen.path} ({when})",
-            changed_from=changed.before.tree.read(changed.before.path),
+            changed_from=texts[0],
             former_kernel=changed.before.kernel.name,
             by_host=changed.by_host,
         )
-        for seen, when in ((changed.before, "before"), (changed.after, "after"))
+        for seen, when, host, text in zip(
+            (changed.before, changed.after), ("before", "after"), changed.hosts, texts, strict=True
+        )
     ]
     try:
         old, new = (make(spot.workload) for make in programs)
@@ -279,12 +323,14 @@ def _verdict(
     request = GateRequest.of(old, new, spot.workload, device=device, options=options)
     before, candidate = changed.before, top / changed.after.path
 
+    host_file = before.tree.root / (changed.hosts[0] or before.path)
+
     @where_it_compiles
     def judged(asked: GateRequest) -> Verdict:
         return judge(asked, candidate, name)
 
     recorder = Recorder(before.tree.root) if record else None
-    verdict = judged_in_all_types(judged(request), request, before.file, target, programs, judged, recorder)
+    verdict = judged_in_all_types(judged(request), request, host_file, target, programs, judged, recorder)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
 
