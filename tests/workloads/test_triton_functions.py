@@ -146,6 +146,15 @@ def test_what_torch_works_out_behind_the_launches_stays(tmp_path: Path):
     assert all("totals" in launches(program)[-1].arguments for program in both)
 
 
+def test_what_torch_makes_of_what_it_has_worked_out_stays(tmp_path: Path):
+    then = "    behind = totals.cumsum(0)\n    return behind * 2"
+    text = (HEAD + KERNELS + FUNCTION + CALLED).replace("    return totals", then)
+    same = FUSED.replace("sums", "totals").replace("    return totals", then)
+    assert len(programs(tmp_path, text, same)) == 2
+    with pytest.raises(ProgramError, match=r"torch works out `behind \* [23]` behind a launch"):
+        programs(tmp_path, text, same.replace("behind * 2", "behind * 3"))
+
+
 def test_a_number_that_only_launches_are_given_is_a_dim(tmp_path: Path):
     text = HEAD + KERNELS + FUNCTION.replace("power=0.25", "bias: int").replace(", power, W=", ", bias, W=")
     assert "bias" in drafted(tmp_path, text).dims

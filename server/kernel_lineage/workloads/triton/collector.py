@@ -225,13 +225,14 @@ class Collector(Reader):
         return value
 
     def _note(self, node: ast.expr, frame: Frame) -> None:
-        """Note what torch works out of buffers that were launched with."""
-        tensors = (frame.names.get(n.id) for n in ast.walk(node) if isinstance(n, ast.Name))
+        """Note what torch works out of buffers that were launched with, or of what it has made of them."""
+        named = (frame.names.get(n.id) for n in ast.walk(node) if isinstance(n, ast.Name))
+        tensors = [t for t in named if isinstance(t, Tensor)]
         launched = {
             buffer_of(word) for step in self.done if isinstance(step, LaunchStep) for word in step.arguments
         }
-        read = {t.buffer for t in tensors if isinstance(t, Tensor) and t.buffer in launched}
-        if read:
+        read = {t.buffer for t in tensors if t.buffer in launched}
+        if read or (self.handed and not all(t.buffer for t in tensors)):
             self.worked_out[ast.unparse(node)] = None
             self.consumed |= read
 
