@@ -93,6 +93,10 @@ ABOVE = "v = tl.load(x + i % (rows * cols), mask=m)\n    value = tl.where(i < ro
 BOUND = "tl.where(y < -0.5, -0.5, tl.where(y > 1, 1.0, y))"
 ROUNDED = "((y.to(tl.float16).to(tl.float32) * 3.0).to(tl.float16)).to(tl.float32)"
 COLUMN = "y + tl.load(x + i // cols * cols, mask=m)"
+PADDED = """c = i % (cols + 3) - 1
+    inside = (c >= 0) & (c < cols)
+    v = tl.load(x + i // (cols + 3) * cols + c, mask=m & inside, other=0.0)
+    value = tl.where(inside, 2 * v, 4.0)"""
 REPEATED = "i // (3 * cols) * cols + i % cols"
 CASES = {
     "a number and a row": ("y * scale + row", Y + "y * scale + r", ("+ r", "- r")),
@@ -123,6 +127,9 @@ CASES = {
     "in another shape": ("y.t().reshape(-1) + 1", twice_at(TURNED) + " + 1", (TURNED, "i"), "(rows * cols,)"),
     "repeated": ("y[:, None, :].expand(rows, 3, cols).reshape(-1, cols)", twice_at(REPEATED),
                  (REPEATED, "i % (rows * cols)"), "(3 * rows, cols)"),
+    "repeated in turn": ("y.repeat_interleave(3, dim=0)", twice_at("i // cols // 3 * cols + i % cols"),
+                         ("i // cols // 3 * cols + i % cols", "i % (rows * cols)"), "(3 * rows, cols)"),
+    "padded": ("F.pad(y, (1, 2), value=4.0)", PADDED, (", 4.0", ", 0.0"), "(rows, cols + 3)"),
     "ones": ("torch.ones_like(y) + y", Y + "y + 1", ("y + 1", "y")),
     "a truth": ("y > row", Y + "y > r", ("y > r", "y < r"), "(rows, cols)", "bool"),
 }  # fmt: skip
@@ -168,16 +175,62 @@ def candidate(folder: Path, workload: Workload, text: str) -> Program:
 def test_it_is_what_a_kernel_written_by_hand_does(
     tmp_path: Path, work: str, result: str, body: str, fault: tuple[str, str], own: tuple[str, ...]
 ):
-    before, workload = program(tmp_path, before_of(work, result))
+    check(tmp_path, before_of(work, result), f"{work} {result}", body, fault, *own)
+
+
+def check(folder: Path, text: str, work: str, body: str, fault: tuple[str, str], *own: str) -> None:
+    """A kernel of this body agrees with the function of the text; with the fault it is rejected."""
+    before, workload = program(folder, text)
     shape, kind = (*own, *("(rows, cols)", "float32")[len(own) :])
-    text = OWN.replace("SHAPE", shape).replace("KIND", kind)
+    after = OWN.replace("SHAPE", shape).replace("KIND", kind)
     # What the function does not use is no argument of its workload.
     for name, other in (("row", "x"), ("scale", "1.5")):
-        text = text.replace(name.upper(), name if re.search(rf"\b{name}\b", f"{work} {result}") else other)
-    right = candidate(tmp_path, workload, text.replace("BODY", body))
+        after = after.replace(name.upper(), name if re.search(rf"\b{name}\b", work) else other)
+    right = candidate(folder, workload, after.replace("BODY", body))
     verdict = judge(before, right, workload, device="emulated", options=GATED)
     assert verdict.stage("check").status.value == "pass", verdict.reason
     assert fault[0] in body
-    wrong = candidate(tmp_path, workload, text.replace("BODY", body.replace(*fault)))
+    wrong = candidate(folder, workload, after.replace("BODY", body.replace(*fault)))
     verdict = judge(before, wrong, workload, device="emulated", options=GATED)
     assert verdict.outcome == "rejected", verdict.reason
+
+
+ALONG_ROWS = (
+    "g = tl.load(row + i // cols, mask=m, other=0)\n    value = 2 * tl.load(x + g * cols + i % cols, mask=m)"
+)
+OF_COLUMNS = "w = n // rows\n    g = tl.load(row + i % w, mask=m, other=0)\n    value = 2 * tl.load(x + i // w * cols + g, mask=m)"
+
+
+@pytest.mark.parametrize(
+    ("result", "body", "fault", "shape"),
+    [
+        ("y[row]", ALONG_ROWS, ("g * cols", "(g + 1) % rows * cols"), "(row.shape[0], cols)"),
+        ("y.index_select(1, row)", OF_COLUMNS, ("// w * cols + g", "// w * cols"), "(rows, row.shape[0])"),
+    ],
+    ids=["rows", "columns"],
+)
+def test_elements_that_are_picked(tmp_path: Path, result: str, body: str, fault: tuple[str, str], shape: str):
+    text = before_of("", result).replace('torch.rand(40, device="cuda")', "torch.randint(0, 6, (5,))")
+    check(tmp_path, text, result, body, fault, shape)
+
+
+@pytest.mark.parametrize(
+    ("work", "why"),
+    [
+        ("x.t().copy_(x)", "overlaps what it is written to"),
+        ("x.expand(3, rows, cols).add_(1)", "seen several times"),
+        ("y.index_add_(0, row.long(), x)", "torch changes a tensor by `index_add_`"),
+        ("y[x > 0] = 1.0", "torch changes `y`"),
+        ("y //= 2", "torch changes a tensor by `floor_divide_`"),
+    ],
+)
+def test_a_change_that_is_not_understood_is_refused(tmp_path: Path, work: str, why: str):
+    path = tmp_path / "work.py"
+    path.write_text(before_of(work, "y").replace("(6, 40", "(40, 40"))
+    (missing, *_) = draft_of(target_of(path, "run"), path, measure=False).missing
+    assert why in missing
+
+
+def test_a_value_that_is_not_understood_is_no_kernel(tmp_path: Path):
+    before, workload = program(tmp_path, before_of("y = y * 2", "torch.linalg.inv(y + row)"))
+    assert "inv" not in before.name and [a.kind for a in workload.args].count("output") == 1

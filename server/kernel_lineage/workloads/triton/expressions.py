@@ -235,7 +235,9 @@ def _item(frame: Frame, value: object, at: object, node: ast.expr) -> object:
             return Unknown(f"the shape of {value.name}")
         places = at if isinstance(at, tuple) else (at,)
         reader.wants(value, [""] * sum(isinstance(p, (int, Size, slice)) for p in places))
-        return indexed(value, _with_sized_parts(frame, value, places))
+        item = indexed(value, _with_sized_parts(frame, value, places))
+        picks = any(isinstance(p, Tensor) for p in places)
+        return reader.of_torch("getitem", [value, at], {}, item) if picks else item
     if isinstance(value, (tuple, list, range, str)):
         if isinstance(at, slice):
             ends: list[Any] = [

@@ -228,7 +228,7 @@ class _FunctionDraft:
         roles, indices = self._touched(end)
         for name, value in bound.items():  # what torch works out first is among them by now
             # What is saved and not launched with may still tell a shape; each saved tensor has its place.
-            if isinstance(value, Tensor) and (name in end.used or f"_{SAVED}_" in name):
+            if isinstance(value, Tensor) and (name in end.used | {*end.consumed} or f"_{SAVED}_" in name):
                 role = roles.get(name, "input")
                 if value.strides is not None:
                     self.reading.missing.append(f"how {name} lies in memory, which is not row by row")

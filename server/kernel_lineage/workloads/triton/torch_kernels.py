@@ -37,6 +37,8 @@ class Part:
     """Where its element lies, over `i` or over the places `i0`, `i1`, … of the element; "" for a number."""
     number: str = ""
     """A number as it is written; "" for one that the launch passes."""
+    computed: str = ""
+    """The type in which it is read; "" for that of the formula."""
 
 
 def elementwise_kernel(
@@ -57,7 +59,8 @@ def elementwise_kernel(
     for at, part in enumerate(parts):
         if part.index:
             parameters.append(f"p{at}")
-            loaded = f"torch_tl.load(p{at} + {part.index}, mask=m).to(torch_tl.{computed})"
+            kind = part.computed or computed
+            loaded = f"torch_tl.load(p{at} + {part.index}, mask=m).to(torch_tl.{kind})"
         else:
             parameters += [] if part.number else [f"p{at}"]
             loaded = f"torch_tl.full([BLOCK], {part.number or f'p{at}'}, torch_tl.{computed})"

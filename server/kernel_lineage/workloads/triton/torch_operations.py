@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kernel_lineage.workloads.triton.tensor_shapes import narrowed, with_axis, without
+from kernel_lineage.workloads.triton.tensor_shapes import without
 from kernel_lineage.workloads.triton.torch_formulas import (
     ALIASES,
     BINARY,
@@ -23,22 +23,19 @@ from kernel_lineage.workloads.triton.torch_formulas import (
     TO_BOOL,
     UNARY,
 )
+from kernel_lineage.workloads.triton.torch_places import TorchPlaces
 from kernel_lineage.workloads.triton.torch_work import (
     NotWorked,
     Operand,
-    TorchWork,
     computed_in,
     is_float,
     names_bound,
 )
 from kernel_lineage.workloads.triton.values import (
     Dtype,
-    Size,
     Tensor,
     is_number,
     product,
-    strides_of,
-    value_at,
 )
 
 _REDUCED = ("input", "dim", "keepdim", "dtype")
@@ -58,6 +55,9 @@ _SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "logsumexp": ("input", "dim", "keepdim"), "masked_fill": ("input", "mask", "value"), "max": ("input", "other"),
     "min": ("input", "other"), "norm": ("input", "p", "dim", "keepdim"), "positive": ("input",),
     "softmax": ("input", "dim", "_stacklevel", "dtype"), "std": ("input", "dim", "unbiased", "keepdim", "correction"),
+    "embedding": ("index", "input"),
+    "getitem": ("input", "index"), "index_select": ("input", "dim", "index"),
+    "pad": ("input", "pad", "mode", "value"), "repeat_interleave": ("input", "repeats", "dim"),
     "var": ("input", "dim", "unbiased", "keepdim", "correction"), "zero": ("input",),
 }  # fmt: skip
 _OF_METHODS: Mapping[str, tuple[str, ...]] = {
@@ -73,7 +73,7 @@ IN_PLACE = frozenset(
 _SPACES = frozenset({"torch", "torch.nn.functional", "torch.special", "torch.Tensor"})
 
 
-class TorchOperations(TorchWork):
+class TorchOperations(TorchPlaces):
     """Makes work of calls."""
 
     def gives(self, called: str, args: Sequence[object], named: Mapping[str, object]) -> Tensor | None:
@@ -107,11 +107,13 @@ class TorchOperations(TorchWork):
     def _of(self, name: str, bound: dict[str, object], into: Tensor | None) -> Tensor | None:
         first = bound.get("input")
         if name in ("cat", "stack"):
-            return self._joined(name, bound)
+            return self.joined(name, bound)
         if name in BINARY or name in ("bitwise_and", "bitwise_or", "max", "min"):
             return self._binary(name, bound, into)
         if name == "pow":
             return self._power(bound, into)
+        if name in ("embedding", "getitem", "index_select"):
+            return self.picked(name, first, bound.get("index"), bound.get("dim", 0))
         if name in ("where", "masked_fill"):
             return self._chosen(name, bound, into)
         if not isinstance(first, Tensor):
@@ -137,6 +139,10 @@ class TorchOperations(TorchWork):
                 return self._clamped(first, bound, into)
             case "positive":
                 return first
+            case "pad":
+                return self.padded(first, bound)
+            case "repeat_interleave":
+                return self.repeated(first, bound.get("repeats"), bound.get("dim"))
             case "clone":
                 return self.elementwise(name, KEPT, (first,))
             case "contiguous":
@@ -282,39 +288,6 @@ class TorchOperations(TorchWork):
                 most = without(most, axis)
         return each(name, "{tl}.log({0}) + {1}", (sums, most), first.dtype)
 
-    def _joined(self, name: str, bound: Mapping[str, object]) -> Tensor | None:
-        """`cat` and `stack`: each tensor is copied to its part of the result."""
-        tensors, axis = bound.get("tensors"), bound.get("dim", 0)
-        if not isinstance(tensors, (tuple, list)) or not tensors or type(axis) is not int:
-            return None
-        parts = [self.checked(t, name) for t in tensors if isinstance(t, Tensor)]
-        if len(parts) < len(tensors) or not all(t.shape for t in parts if name == "cat"):
-            return None
-        if name == "stack":
-            parts = [_seen_with_axis(t, axis) for t in parts]
-        shape = parts[0].shape or ()
-        axis %= len(shape)
-        for other in parts[1:]:
-            if len(other.shape or ()) != len(shape):
-                raise NotWorked(f"`{name}()` of tensors with other axes")
-            for place, (one, two) in enumerate(zip(shape, other.shape or (), strict=True)):
-                if place != axis:
-                    self.same(one, two)
-        total: int | Size = 0
-        for part in parts:
-            total = total + (part.shape or ())[axis]
-        made = self._host.fresh((*shape[:axis], total, *shape[axis + 1 :]), self.promoted(parts))
-        start: int | Size = 0
-        for part in parts:
-            extent = (part.shape or ())[axis]
-            self.copied(part, narrowed(made, axis, start, extent), name)
-            start = start + extent
-        return made
-
-
-def _seen_with_axis(tensor: Tensor, axis: int) -> Tensor:
-    return with_axis(tensor, axis if axis >= 0 else axis + len(tensor.shape or ()) + 1)
-
 
 def _operand(value: object) -> Operand:
     """An operand of an operation. Raises `NotWorked` for another value."""
@@ -323,36 +296,3 @@ def _operand(value: object) -> Operand:
     ):
         return value  # type: ignore[return-value]
     raise NotWorked("torch's work on something else than tensors and numbers")
-
-
-def reshaped_strides(
-    tensor: Tensor, shape: Sequence[int | Size], sizes: Mapping[str, float]
-) -> tuple[int | Size, ...] | None:
-    """The strides of a tensor that is seen in another shape of as many elements; None where it has to be copied.
-
-    `sizes` are such that nothing relates them.
-    """
-    own = [
-        (e, s) for e, s in zip(tensor.shape or (), strides_of(tensor), strict=True) if value_at(e, sizes) != 1
-    ]
-    wanted = list(shape)
-    strides: list[int | Size] = [1] * len(shape)
-    at = len(wanted) - 1
-    while own:
-        extent, stride = own.pop()
-        run, base = value_at(extent, sizes), stride
-        outer: int | Size = extent
-        while own and value_at(own[-1][1], sizes) == (value_at(outer, sizes) or 0) * (
-            value_at(base, sizes) or 0
-        ):
-            outer = own.pop()[0] * outer
-            run = value_at(outer, sizes)
-        step: int | Size = base
-        seen = 1
-        while at >= 0 and (seen < (run or 0) or value_at(wanted[at], sizes) == 1):
-            strides[at] = step
-            step, seen = step * wanted[at], seen * int(value_at(wanted[at], sizes) or 0)
-            at -= 1
-        if seen != run:
-            return None
-    return tuple(strides)

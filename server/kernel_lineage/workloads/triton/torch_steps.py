@@ -56,7 +56,11 @@ class TorchSteps:
             if isinstance(operand, Tensor):
                 buffer, before = self._place(operand, work.name)
                 words.append(buffer)
-                parts.append(Part(_index(operand, before, shape, more)))
+                index = _index(operand, before, shape, more)
+                if work.picks is not None and len(parts) == 2:
+                    step, extent = map(more.name, work.picks)
+                    index = f"({index} + torch_tl.where(a0 < 0, a0 + {extent}, a0) * {step})"
+                parts.append(Part(index, "", "int64" if work.picks is not None and len(parts) == 1 else ""))
                 continue
             written = _constant(operand)
             if isinstance(operand, Size):

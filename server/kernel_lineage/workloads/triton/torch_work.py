@@ -41,6 +41,8 @@ class Work:
     """The type that it is computed in."""
     axes: tuple[int, ...] = ()
     """The axes of the operand that a reduction goes over."""
+    picks: tuple[int | Size, int | Size] | None = None
+    """The stride and the extent of the axis along which the first operand says where the second one's elements lie."""
 
 
 class Host(Protocol):
@@ -190,7 +192,7 @@ class TorchWork:
     def _check_into(self, into: Tensor, tensors: Sequence[Tensor], name: str) -> None:
         """Raises `NotWorked` where operands do not fit what they are written to, or share its memory otherwise."""
         shape, steps = into.shape or (), strides_of(into)
-        if any(step == 0 and extent != 1 for step, extent in zip(steps, shape, strict=True)):
+        if any(text_of(step) == "0" and extent != 1 for step, extent in zip(steps, shape, strict=True)):
             raise NotWorked(f"`{name}()` into a tensor that is seen several times")
         for tensor in tensors:
             own = tensor.shape or ()

@@ -18,7 +18,8 @@ from kernel_lineage.workloads.triton.collector import NEW, SAME, SAME_IF_PACKED,
 from kernel_lineage.workloads.triton.objects import Frame
 from kernel_lineage.workloads.triton.tensor_shapes import indexed
 from kernel_lineage.workloads.triton.torch_formulas import KEPT
-from kernel_lineage.workloads.triton.torch_operations import IN_PLACE, TorchOperations, reshaped_strides
+from kernel_lineage.workloads.triton.torch_operations import IN_PLACE, TorchOperations
+from kernel_lineage.workloads.triton.torch_places import reshaped_strides
 from kernel_lineage.workloads.triton.torch_steps import TorchSteps, needed
 from kernel_lineage.workloads.triton.torch_work import NotWorked, Work, any_sizes, computed_with
 from kernel_lineage.workloads.triton.values import (
