@@ -198,7 +198,9 @@ def check(folder: Path, text: str, work: str, body: str, fault: tuple[str, str],
 ALONG_ROWS = (
     "g = tl.load(row + i // cols, mask=m, other=0)\n    value = 2 * tl.load(x + g * cols + i % cols, mask=m)"
 )
-OF_COLUMNS = "w = n // rows\n    g = tl.load(row + i % w, mask=m, other=0)\n    value = 2 * tl.load(x + i // w * cols + g, mask=m)"
+OF_COLUMNS = """w = n // rows
+    g = tl.load(row + i % w, mask=m, other=0)
+    value = 2 * tl.load(x + i // w * cols + g, mask=m)"""
 
 
 @pytest.mark.parametrize(
