@@ -374,3 +374,47 @@ def test_what_a_triton_kernel_takes_over_from_torch_is_judged_with_the_host_func
     (only,) = gate_changes(open_repository(tmp_path), "HEAD", (), judged, device="emulated")
     assert only.verdict.standing is standing, only.verdict.reason
     assert only.verdict.reason.startswith("with all of normed: ")
+
+
+APPLIED = NORMED.replace(
+    """def normed(x, weight, residual, eps=1e-6):
+    wide = x.float()
+    y = torch.empty_like(wide)
+    rows, cols = wide.shape
+    norm_rows[(rows,)](wide, y, cols, eps, B=triton.next_power_of_2(cols))
+    return (y * weight).to(x.dtype) + residual
+""",
+    """class Normed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, eps):
+        y = torch.empty_like(x)
+        rows, cols = x.shape
+        norm_rows[(rows,)](x, y, cols, eps, B=triton.next_power_of_2(cols))
+        return y
+
+
+def normed(x, weight, residual, eps=1e-6):
+    return Normed.apply(x + residual, eps) * 2.0
+""",
+).replace(", dtype=torch.float16", "")
+TAKEN = APPLIED.replace("v * tl.rsqrt", "2.0 * v * tl.rsqrt").replace("eps) * 2.0", "eps)")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "standing"),
+    [
+        ("", "", Standing.RIGHT),
+        ("x + residual", "x", Standing.REJECTED),
+        ("2.0 * v", "4.0 * v", Standing.REJECTED),
+    ],
+    ids=["right", "without the residual", "another factor"],
+)
+def test_what_torch_works_out_around_an_autograd_function_is_judged_with_it(
+    tmp_path: Path, old: str, new: str, standing: Standing
+) -> None:
+    (tmp_path / "norm.py").write_text(APPLIED)
+    commit(tmp_path)
+    (tmp_path / "norm.py").write_text(TAKEN.replace(old, new, 1))
+    (only,) = gate_changes(open_repository(tmp_path), "HEAD", (), judged, device="emulated")
+    assert only.verdict.standing is standing, only.verdict.reason
+    assert only.verdict.reason.startswith("with all of normed: ")

@@ -31,9 +31,10 @@ from kernel_lineage.learning.changed_kernels import (
     changes_between,
     host_within,
 )
-from kernel_lineage.workloads.files import Target, source_of, target_in, target_of
+from kernel_lineage.workloads.files import Target, callers_of, source_of, target_in, target_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, workloads_in
+from kernel_lineage.workloads.torch_beside import functions_beside
 from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ VERSION = 1
 _OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER, Reason.NO_WORKLOAD)
 """How a verdict ends where the host code does more than launch the kernel, or tells what the launch alone does not."""
 _PROGRAM = "main"
+_MOST_CALLERS = 2
+"""So many functions around those that launch a kernel are tried: torch may work beside a call of them."""
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
 
@@ -200,8 +203,18 @@ def _functions_of(changed: ChangedKernel) -> Iterator[tuple[str, str, str]]:
     kernel's.
     """
     before, after = changed.before, changed.after
-    for launch in before.kernel.launches:
-        yield launch.launcher or "", "", ""
+    launchers = [launch.launcher or "" for launch in before.kernel.launches]
+    source = before.kernel.source
+    around = callers_of(before.kernel.name, source) if source is not None else []
+    around = [name for name in around if name not in launchers]
+    changed_source = after.kernel.source
+    if around and source is not None and changed_source is not None:
+        # What the inner function gives tells nothing where torch makes something else of it around it.
+        differ = {*functions_beside(before.kernel.name, source, changed_source)}
+        if changed_around := [name for name in around if name in differ]:
+            launchers, around = [], changed_around[::-1]
+    for function in (*launchers, *around[:_MOST_CALLERS]):
+        yield function, "", ""
     if before.kernel.language is not Language.TRITON or before.kernel.launches:
         return
     later = {
@@ -243,9 +256,7 @@ def _drafted(changed: ChangedKernel, say: Callable[[str], None], record: bool) -
     try:
         target = _target(changed)
         file = root / (changed.hosts[0] or seen.path)
-        spot = drafted_workload(
-            target, file, changed.after.path, "emulated", root=root, recorder=recorder
-        )
+        spot = drafted_workload(target, file, changed.after.path, "emulated", root=root, recorder=recorder)
     except (WorkloadError, ProgramError) as error:
         say(f"{name}: no workload names it, and {error}")
         raise

@@ -79,6 +79,16 @@ def launched_by(source: SourceFile, function: str) -> frozenset[str]:
     return launched_from(function, module) if module is not None and is_host else frozenset()
 
 
+def callers_of(kernel: str, source: SourceFile) -> list[str]:
+    """The functions of a Python file that launch a Triton kernel, themselves or through others of the file."""
+    if source.module is None:
+        return []
+    module = module_of(Path(), source.module)
+    own = {k.name for k in source.kernels}
+    names = (name for name in module.functions if name not in own and not name.startswith("test"))
+    return [name for name in names if kernel in launched_from(name, module)]
+
+
 def kernel_of(path: Path, name: str, data: bytes | None = None) -> Kernel:
     """The kernel of a file. Raises `ProgramError`, which names the file's kernels."""
     return kernel_in(source_of(path, data), name, str(path))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from pathlib import Path
 
 from tree_sitter import Node
@@ -29,7 +29,7 @@ from kernel_lineage.workloads.following.torch_work import (
 )
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.read_back import read_back_in_cuda, read_back_in_python
-from kernel_lineage.workloads.triton.host_modules import module_of
+from kernel_lineage.workloads.triton.host_modules import launched_from, module_of
 
 _WORK = frozenset(
     {*UNARY, *BINARY, *CLAMPS, *REDUCTIONS, *ALIASES, *CASTS, "clamp", "pow", "prod", "norm", "var", "std", "softmax",
@@ -62,13 +62,22 @@ def torch_beside(
     Functions go by their names, and what PyTorch works out by its name and by what is written out in its arguments:
     `sum(-1)`, `to(torch.float32)`, `* …`; what the host works out of results that it copies back goes by its text.
     """
+    differ: Counter[str] = Counter()
+    for words in _differing(kernel, before, after, keeps=keeps).values():
+        differ += words
+    return tuple(dict.fromkeys(map(_short, sorted(differ))))
+
+
+def functions_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
+    """The functions in which a change makes that other work, in the order of the text before."""
+    return tuple(name for name, words in _differing(kernel, before, after, keeps=False).items() if words)
+
+
+def _differing(kernel: str, before: SourceFile, after: SourceFile, *, keeps: bool) -> dict[str, Counter[str]]:
     work = _of_cuda if after.language is Language.CUDA else _of_python
     names = _WORK | _ZEROS if keeps else _WORK
     old, new = work(kernel, before, names), work(kernel, after, names)
-    differ: Counter[str] = Counter()
-    for function in old.keys() & new.keys():
-        differ += (old[function] - new[function]) + (new[function] - old[function])
-    return tuple(dict.fromkeys(map(_short, sorted(differ))))
+    return {name: (old[name] - new[name]) + (new[name] - old[name]) for name in old if name in new}
 
 
 def _of_cuda(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
@@ -123,22 +132,38 @@ def _in_cuda(function: Node, names: Set[str]) -> Iterator[str]:
 
 def _of_python(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
     """Methods are `Class.method`; nothing where the file does not parse."""
-    functions = module_of(Path(), file.module).functions if file.module is not None else {}
-    kernels = {k.name for k in file.kernels}
+    if file.module is None:
+        return {}
+    module, kernels = module_of(Path(), file.module), {k.name for k in file.kernels}
+    launching = {
+        name: function
+        for name, function in module.functions.items()
+        if name not in kernels
+        and (kernel in WORD.findall(ast.unparse(function)) or kernel in launched_from(name, module))
+    }
+    called = {name.replace(".forward", ".apply") for name in launching}
+    called |= {name for name, value in module.values.items() if ast.unparse(value) in called}
     return {
-        name: Counter(_worked_out(_in_python(function, names), read_back_in_python(function)))
-        for name, function in functions.items()
-        if name not in kernels and kernel in WORD.findall(ast.unparse(function))
+        name: Counter(_worked_out(_in_python(function, names, called), read_back_in_python(function)))
+        for name, function in launching.items()
     }
 
 
-def _in_python(function: ast.AST, names: Set[str]) -> Iterator[str]:
+def _in_python(function: ast.AST, names: Set[str], launching: Collection[str]) -> Iterator[str]:
+    """What a function works out by functions of some `names`; calls of those that are `launching` give tensors, and
+    are given some.
+    """
     nodes = list(ast.walk(function))
     tensors = {
         ast.unparse(node.value)
         for node in nodes
         if isinstance(node, ast.Attribute) and node.attr in _OF_TENSORS
     }
+    for node in nodes:
+        call = node.value if isinstance(node, ast.Assign) else node
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in launching:
+            tensors |= {ast.unparse(part) for part in (*call.args, call)}
+            tensors |= {ast.unparse(t) for t in node.targets} if isinstance(node, ast.Assign) else set()
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, of = node.func.attr, ast.unparse(node.func.value)

@@ -21,7 +21,7 @@ from kernel_lineage.workloads.triton.guards import keep
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.launch_arguments import given_at
-from kernel_lineage.workloads.triton.objects import Class, Frame, Function, Method, Names
+from kernel_lineage.workloads.triton.objects import Attribute, Class, Frame, Function, Method, Names
 from kernel_lineage.workloads.triton.values import (
     Size,
     Stride,
@@ -285,8 +285,10 @@ class Collector(Reader):
         plain = func
         while isinstance(plain, ast.Attribute):
             plain = plain.value
-        is_own = isinstance(plain, ast.Name)
-        return is_own and isinstance(Reader.evaluate(self, func, frame), (Function, Method, Class))
+        called = Reader.evaluate(self, func, frame) if isinstance(plain, ast.Name) else None
+        if isinstance(called, Attribute):
+            return isinstance(called.of, Class)
+        return isinstance(called, (Function, Method, Class))
 
     def uses(self, name: str, of: object, args: list[object], named: Mapping[str, object]) -> None:
         """What a function that is not read is handed: one that may change a tensor is not passed over."""

@@ -254,11 +254,25 @@ def _read_in(node: ast.expr) -> set[str]:
 def launched_from(function: str, module: HostModule) -> frozenset[str]:
     """The names of the kernels that a function of a module launches, itself or through others of the module."""
     last = {name.rpartition(".")[2]: name for name in module.functions}
-    names = reachable(
-        [function],
-        lambda name: [last[called] for called in called_in(module.functions[name]) if called in last],
+
+    def called_by(name: str) -> Iterator[str]:
+        yield from (last[called] for called in called_in(module.functions[name]) if called in last)
+        yield from _applied_in(module.functions[name], module)
+
+    return frozenset().union(
+        *(launched_in(module.functions[name]) for name in reachable([function], called_by))
     )
-    return frozenset().union(*(launched_in(module.functions[name]) for name in names))
+
+
+def _applied_in(function: ast.FunctionDef, module: HostModule) -> Iterator[str]:
+    """The forwards of the autograd functions that a function applies, by class or by a name for `Class.apply`."""
+    for node in ast.walk(function):
+        func = node.func if isinstance(node, ast.Call) else None
+        if isinstance(func, ast.Name):
+            func = module.values.get(func.id)
+        match func:
+            case ast.Attribute(value=ast.Name(id=of), attr="apply") if f"{of}.forward" in module.functions:
+                yield f"{of}.forward"
 
 
 @lru_cache(maxsize=1 << 15)
