@@ -14,8 +14,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.sanitizer.opinions import Tools
 from kernel_gate.sanitizer.tool import TOOLS, SpareTools
-from kernel_gate.shapes import elements
-from kernel_gate.stages.sanitize import MOST_ELEMENTS
+from kernel_gate.shapes import MOST_WATCHED, elements
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 
 pytestmark = pytest.mark.gpu
@@ -164,7 +163,7 @@ def test_a_kernel_that_no_small_shape_describes_is_watched_at_its_smallest():
             'language = "cuda"': 'language = "cuda"\npromises = ["N == 4096", "C == 64"]',
         }
     )
-    assert elements(large, {"N": 4096, "C": 64}) > MOST_ELEMENTS
+    assert elements(large, {"N": 4096, "C": 64}) > MOST_WATCHED
     v = judged(GateRequest.of(affine(), affine(), large, device="cuda"))
     assert v.stages[2].status is StageStatus.PASS, v.reason
     assert "compute-sanitizer: nothing found" in v.stages[2].reason

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from kernel_gate.cases import Case
+from kernel_gate.deadline import TimeSpentError
 from kernel_gate.dtypes import Array
 from kernel_gate.execution import Execution, Run
 from kernel_gate.inputs import make_inputs, other_inputs
@@ -17,16 +19,37 @@ from kernel_gate.stages.judge_outputs import compare_outputs, first_difference, 
 from kernel_gate.stages.reference import run_baseline
 from kernel_gate.workload import Workload
 
+_LONG = 0.25
+"""The part of the time of a launch that did not end which makes another one slow: machines have other work, too."""
+
 
 def require_nothing_remembered(
     run: CheckState, case: Case, execution: Execution, inputs: Mapping[str, Array], first: Run
 ) -> None:
     """Launches that a kernel with a memory gets wrong. Raises `Stop`; `first` is what the inputs gave at first."""
     _new_data_at_the_same_addresses(run, case, execution)
-    _same_bits(run, case, first, launch(run, execution, inputs, 1), "after other data, the first inputs gave")
+    started = time.monotonic()
+    again = launch(run, execution, inputs, 1)
+    _require_time(run, case, inputs, again, time.monotonic() - started)
+    _same_bits(run, case, first, again, "after other data, the first inputs gave")
     with execution_of(run, "candidate", case) as elsewhere:
         moved = launch(run, elsewhere, inputs, 0)
     _same_bits(run, case, first, moved, "at other addresses, the same inputs gave")
+
+
+def _require_time(
+    run: CheckState, case: Case, inputs: Mapping[str, Array], done: Run, seconds: float
+) -> None:
+    """Raises `TimeSpentError` for a launch that did not end where a first one takes long, too: it keeps nothing."""
+    fault = next((f for f in done.faults if f.kind == "timeout"), None)
+    if fault is None:
+        return
+    with execution_of(run, "candidate", case) as fresh:
+        started = time.monotonic()
+        other = launch(run, fresh, inputs, 1)
+        is_slow = time.monotonic() - started > seconds * _LONG
+    if is_slow or any(f.kind == "timeout" for f in other.faults):
+        raise TimeSpentError(fault.message)
 
 
 def with_other_data(case: Case) -> Case:
@@ -37,7 +60,9 @@ def with_other_data(case: Case) -> Case:
 def _new_data_at_the_same_addresses(run: CheckState, case: Case, execution: Execution) -> None:
     other = with_other_data(case)
     changed = make_inputs(run.workload, other)
+    started = time.monotonic()
     done = launch(run, execution, changed, 0)
+    _require_time(run, case, changed, done, time.monotonic() - started)
     _require_right(run, other, done, changed, "with new data at the same addresses")
 
 
