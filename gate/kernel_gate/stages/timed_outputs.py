@@ -72,17 +72,17 @@ def _wrong_element(
         return ""
     dtype, shape = DTYPES[argument.dtype], workload.extents(argument, case.dims)
     before, after = (held.view(dtype.storage).reshape(shape) for held in (expected, got))
-    wide = dtype.wide(before)
-    if not dtype.is_float:
-        return str(compare(name, after, wide, dtype, derive(workload, argument, leeway.depth, None)) or "")
-    errors = measure(dtype.wide(after), wide, dtype)
+    # Floats are widened where they are compared, block by block.
+    want = before if dtype.is_float else dtype.wide(before)
 
     def beyond(allowed: Allowed) -> str:
-        mismatch = compare(name, after, wide, dtype, allowed)
-        return str(mismatch or less_precise(name, errors, allowed) or "")
+        mismatch = compare(name, after, want, dtype, allowed)
+        if mismatch is None and dtype.is_float:
+            return less_precise(name, measure(after, want, dtype), allowed) or ""
+        return str(mismatch or "")
 
     wrong = beyond(derive(workload, argument, leeway.depth, None))
-    if wrong:
+    if wrong and dtype.is_float:
         allowed = derive(workload, argument, leeway.depth, None, leeway.condition().get(name))
         wrong = beyond(allowed)
         if wrong and leeway.another_order:
