@@ -40,22 +40,23 @@ class Depths:
 
     baseline: Built
     workload: Workload
+    _measured: Sequence[Measured] | None = None
     _by_shape: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def of(self, dims: Mapping[str, int]) -> int:
         """For one shape: as the workload says, as measured, or else the largest extent of an input."""
         if self.workload.tolerance.reduction is not None:
             return reduction_depth(self.workload, dims)
+        if self._measured is None:
+            self._measured = measure_terms(self.baseline, self.workload)
+        if not self._measured:
+            return reduction_depth(self.workload, dims)
         key = tuple(dims.values())
         if key not in self._by_shape:
-            measured = measure_terms(self.baseline, self.workload)
-            if measured and any(
-                extent > _NEAR * max(at[n] for at, _ in measured) for n, extent in dims.items()
-            ):
+            measured = self._measured
+            if any(extent > _NEAR * max(at[n] for at, _ in measured) for n, extent in dims.items()):
                 measured = [*measured, *measure_growth(self.baseline, self.workload)]
-            self._by_shape[key] = (
-                carried(measured, dims) if measured else reduction_depth(self.workload, dims)
-            )
+            self._by_shape[key] = carried(measured, dims)
         return self._by_shape[key]
 
 
@@ -85,7 +86,7 @@ def _product(dims: Mapping[str, int], chosen: Sequence[str], powers: Sequence[in
 def measure_terms(baseline: Built, workload: Workload) -> list[Measured]:
     """What the baseline's sums are made of on small named shapes; none where the emulated device cannot run it."""
     small = _small(workload)
-    return _measured(baseline, workload, [small[0], small[-1]][: len(small)] if small else [])
+    return _kept_terms(baseline, workload, [*small[:1], *small[1:][-1:]])
 
 
 def measure_growth(baseline: Built, workload: Workload) -> list[Measured]:
@@ -93,14 +94,14 @@ def measure_growth(baseline: Built, workload: Workload) -> list[Measured]:
     base = _small(workload)[-1]
     longest = sorted((n for n, extent in base.items() if extent >= _HALVED), key=lambda n: -base[n])
     halves = (nearest(workload, base, name, base[name] // 2, -1) for name in longest[:_MOST_DIMS])
-    return _measured(baseline, workload, list(itertools.chain.from_iterable(halves)))
+    return _kept_terms(baseline, workload, list(itertools.chain.from_iterable(halves)))
 
 
 def _small(workload: Workload) -> list[dict[str, int]]:
     return [d for d in named_shapes(workload) if elements(workload, d) <= _MOST_ELEMENTS]
 
 
-def _measured(baseline: Built, workload: Workload, shapes: list[dict[str, int]]) -> list[Measured]:
+def _kept_terms(baseline: Built, workload: Workload, shapes: list[dict[str, int]]) -> list[Measured]:
     """Terms at each of the shapes, measured once; none where one of them cannot be run."""
     key = (*(image.ptx for image in baseline.images.values()), workload.model_dump_json(), str(shapes))
     if key not in _KEPT:
