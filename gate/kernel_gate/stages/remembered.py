@@ -10,6 +10,7 @@ import numpy as np
 
 from kernel_gate.cases import Case
 from kernel_gate.deadline import TimeSpentError
+from kernel_gate.devices.base import Fault
 from kernel_gate.dtypes import Array
 from kernel_gate.execution import Execution, Run
 from kernel_gate.inputs import make_inputs, other_inputs
@@ -28,28 +29,39 @@ def require_nothing_remembered(
 ) -> None:
     """Launches that a kernel with a memory gets wrong. Raises `Stop`; `first` is what the inputs gave at first."""
     _new_data_at_the_same_addresses(run, case, execution)
-    started = time.monotonic()
-    again = launch(run, execution, inputs, 1)
-    _require_time(run, case, inputs, again, time.monotonic() - started)
+    again = _launched_again(run, case, execution, inputs, 1)
     _same_bits(run, case, first, again, "after other data, the first inputs gave")
     with execution_of(run, "candidate", case) as elsewhere:
         moved = launch(run, elsewhere, inputs, 0)
     _same_bits(run, case, first, moved, "at other addresses, the same inputs gave")
 
 
-def _require_time(
-    run: CheckState, case: Case, inputs: Mapping[str, Array], done: Run, seconds: float
-) -> None:
-    """Raises `TimeSpentError` for a launch that did not end where a first one takes long, too: it keeps nothing."""
-    fault = next((f for f in done.faults if f.kind == "timeout"), None)
-    if fault is None:
-        return
-    with execution_of(run, "candidate", case) as fresh:
-        started = time.monotonic()
-        other = launch(run, fresh, inputs, 1)
-        is_slow = time.monotonic() - started > seconds * _LONG
-    if is_slow or any(f.kind == "timeout" for f in other.faults):
-        raise TimeSpentError(fault.message)
+def _launched_again(
+    run: CheckState, case: Case, execution: Execution, inputs: Mapping[str, Array], pattern: int
+) -> Run:
+    """What a later launch gives. Raises `TimeSpentError` for one that does not end where a first launch with the same
+    inputs takes long, too: it keeps nothing.
+    """
+    done, seconds = _timed_launch(run, execution, inputs, pattern)
+    fault = _timeout(done)
+    if fault is not None:
+        with execution_of(run, "candidate", case) as fresh:
+            first, taken = _timed_launch(run, fresh, inputs, 1)
+        if taken > seconds * _LONG or _timeout(first) is not None:
+            raise TimeSpentError(fault.message)
+    return done
+
+
+def _timed_launch(
+    run: CheckState, execution: Execution, inputs: Mapping[str, Array], pattern: int
+) -> tuple[Run, float]:
+    """What a launch gives, and its seconds."""
+    started = time.monotonic()
+    return launch(run, execution, inputs, pattern), time.monotonic() - started
+
+
+def _timeout(done: Run) -> Fault | None:
+    return next((f for f in done.faults if f.kind == "timeout"), None)
 
 
 def with_other_data(case: Case) -> Case:
@@ -60,9 +72,7 @@ def with_other_data(case: Case) -> Case:
 def _new_data_at_the_same_addresses(run: CheckState, case: Case, execution: Execution) -> None:
     other = with_other_data(case)
     changed = make_inputs(run.workload, other)
-    started = time.monotonic()
-    done = launch(run, execution, changed, 0)
-    _require_time(run, case, changed, done, time.monotonic() - started)
+    done = _launched_again(run, case, execution, changed, 0)
     _require_right(run, other, done, changed, "with new data at the same addresses")
 
 
