@@ -60,3 +60,11 @@ def test_fields_lie_where_the_changed_structure_has_them(
 def test_a_field_that_is_new_is_told(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="other fields than before"):
         _structure(tmp_path, "long long rows, cols, more; float by;")
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"), [("half2", "its field `by` is no number"), ("float3", "other fields than before")]
+)
+def test_a_field_that_becomes_a_vector_is_told(tmp_path: Path, kind: str, why: str) -> None:
+    with pytest.raises(ProgramError, match=why):
+        _structure(tmp_path, f"long long rows, cols; {kind} by;")

@@ -14,18 +14,18 @@ from kernel_lineage.workloads.following.functions import HostParameter, bare_typ
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.program_errors import ProgramError
-
-_POINTER = 8
-"""Bytes."""
+from kernel_lineage.workloads.recording.pieces import laid_out
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
-    """A plain field where it lies."""
+class _Layout:
+    """Where the plain fields of a structure lie."""
 
-    at: int
-    dtype: str
+    places: Mapping[str, int]
+    dtypes: Mapping[str, str]
     """"" for a pointer."""
+    nbytes: int
+    align: int
 
 
 def with_structures_after(
@@ -56,7 +56,7 @@ def _laid_out(
         operands = _whole(kinds, operands, before)
     for number, (kind, operand) in enumerate(zip(kinds, operands, strict=True)):
         if kind in changed and isinstance(operand, Structure):
-            old, new = (_plain(kind, unit.fields_of(kind), unit) for unit in (before, after))
+            old, new = (_layout(kind, unit) for unit in (before, after))
             operands[number] = _moved(kind, operand, old, new, workload)
     return replace(step, arguments=tuple(operands))
 
@@ -66,15 +66,15 @@ def _whole(kinds: Sequence[str], parts: Sequence[Operand], unit: Unit) -> list[O
     left = list(parts)
     operands: list[Operand] = []
     for kind in kinds:
-        if not (fields := unit.fields_of(kind)):
+        if not unit.fields_of(kind):
             operands += left[:1]
             del left[:1]
             continue
-        places = _plain(kind, fields, unit)
-        words = [word for word in left[: len(fields)] if not isinstance(word, Structure)]
-        del left[: len(fields)]
-        at = [field.at for field in places.values()]
-        operands.append(Structure(tuple(zip(at, words, strict=False)), *_extent(places)))
+        layout = _layout(kind, unit)
+        words = [word for word in left[: len(layout.places)] if not isinstance(word, Structure)]
+        del left[: len(layout.places)]
+        fields = tuple(zip(layout.places.values(), words, strict=False))
+        operands.append(Structure(fields, layout.nbytes, layout.align))
     if left or len(operands) != len(kinds):
         raise ProgramError(
             "the workload gives another number of arguments than the kernel's structures have fields"
@@ -86,42 +86,38 @@ def _declared(fields: Sequence[HostParameter]) -> list[tuple[str, str, int, bool
     return [(f.name, f.type, f.stars, f.array) for f in fields]
 
 
-def _plain(kind: str, fields: Sequence[HostParameter], unit: Unit) -> dict[str, _Field]:
-    """Where the fields of a structure lie (C++: each at a multiple of its own size). Raises `ProgramError`."""
-    places: dict[str, _Field] = {}
-    end = 0
-    for field in fields:
-        dtype = "" if field.stars else dtype_of(alias_of(field.type, unit))
-        nbytes = _POINTER if field.stars else bytes_of(alias_of(field.type, unit))
-        if field.array or nbytes is None or dtype is None:
-            raise ProgramError(
-                f"`{kind}` is another structure than before, and `{field.name}` is no plain field of it"
-            )
-        at = -(-end // nbytes) * nbytes
-        places[field.name], end = _Field(at, dtype), at + nbytes
-    return places
+def _layout(kind: str, unit: Unit) -> _Layout:
+    """Raises `ProgramError` for a structure whose fields are not all plain."""
+    laid = laid_out(kind, unit)
+    if laid is None:
+        raise ProgramError(f"`{kind}` is another structure than before, and not all of its fields are plain")
+    fields, nbytes, align = laid
+    dtypes = {f.name: "" if f.stars else dtype_of(alias_of(f.type, unit)) or "" for f in fields.values()}
+    vectors = [f.name for f in fields.values() if not f.stars and not _is_one_number(f.type, unit)]
+    if vectors:
+        raise ProgramError(
+            f"`{kind}` is another structure than before, and its field `{vectors[0]}` is no number"
+        )
+    return _Layout({f.name: at for at, f in fields.items()}, dtypes, nbytes, align)
 
 
-def _moved(
-    kind: str, structure: Structure, old: Mapping[str, _Field], new: Mapping[str, _Field], workload: Workload
-) -> Structure:
-    if old.keys() != new.keys():
+def _is_one_number(written: str, unit: Unit) -> bool:
+    kind = alias_of(written, unit)
+    dtype = dtype_of(kind)
+    return dtype is not None and bytes_of(kind) == DTYPES[dtype].itemsize
+
+
+def _moved(kind: str, structure: Structure, old: _Layout, new: _Layout, workload: Workload) -> Structure:
+    if old.places.keys() != new.places.keys():
         raise ProgramError(f"`{kind}` has other fields than before")
-    names = {field.at: name for name, field in old.items()}
+    names = {at: name for name, at in old.places.items()}
     if unseen := [at for at, _ in structure.fields if at not in names]:
         raise ProgramError(f"`{kind}` has no field at byte {unseen[0]} before the change")
-    fields = tuple(
-        (new[names[at]].at, _typed(word, new[names[at]].dtype, workload)) for at, word in structure.fields
+    fields = (
+        (new.places[names[at]], _typed(word, new.dtypes[names[at]], workload))
+        for at, word in structure.fields
     )
-    return Structure(tuple(sorted(fields, key=lambda f: f[0])), *_extent(new))
-
-
-def _extent(places: Mapping[str, _Field]) -> tuple[int, int]:
-    """Bytes of a structure, and what its address is a multiple of."""
-    sizes = {f.at: DTYPES[f.dtype].itemsize if f.dtype else _POINTER for f in places.values()}
-    align = max(sizes.values(), default=1)
-    end = max((at + size for at, size in sizes.items()), default=0)
-    return -(-end // align) * align, align
+    return Structure(tuple(sorted(fields, key=lambda f: f[0])), new.nbytes, new.align)
 
 
 def _typed(word: Word, dtype: str, workload: Workload) -> Word:

@@ -163,11 +163,11 @@ def _fields(kind: str, unit: Unit, size: int) -> dict[int, HostParameter]:
     """A structure's plain fields by their places, those of structures in it by the names of both; none where they do
     not take the bytes that it has.
     """
-    laid = _laid_out(kind, unit)
+    laid = laid_out(kind, unit)
     return laid[0] if laid is not None and laid[1] == size else {}
 
 
-def _laid_out(kind: str, unit: Unit, depth: int = 0) -> tuple[dict[int, HostParameter], int, int] | None:
+def laid_out(kind: str, unit: Unit, depth: int = 0) -> tuple[dict[int, HostParameter], int, int] | None:
     """A structure's plain fields by their places, its bytes, and its alignment; None where they are not told."""
     places: dict[int, HostParameter] = {}
     at, largest = 0, 1
@@ -176,7 +176,7 @@ def _laid_out(kind: str, unit: Unit, depth: int = 0) -> tuple[dict[int, HostPara
         return None
     for field in fields:
         width = 8 if field.stars else _width(field.type, unit)
-        inner = None if field.stars else _laid_out(unit.types.get(field.type, field.type), unit, depth + 1)
+        inner = None if field.stars else laid_out(unit.types.get(field.type, field.type), unit, depth + 1)
         if field.array or (width is None and inner is None):
             return None
         parts = {0: field} if inner is None else _named_within(field, inner[0])
