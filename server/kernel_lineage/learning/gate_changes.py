@@ -39,6 +39,7 @@ from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.on_the_spot import SpotWorkload
+    from kernel_lineage.workloads.recording.recorder import Recorder
 
 VERSION = 1
 _OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER, Reason.NO_WORKLOAD)
@@ -147,9 +148,8 @@ def gate_pairs(
     The trees that they lie in are there until the last one is given.
 
     `since` is how a command line names the two states, where one can. `keep` is told each verdict before it is given,
-    in the thread that has judged. With `record`, other instances of a template are asked of the host code as it runs.
-    `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel
-    that nothing says how to run.
+    in the thread that has judged. `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel
+    that nothing says how to run. With `record`, other instances of a template are asked of the host code as it runs.
     """
     units: dict[tuple[str, ...], list[ChangedKernel]] = {}
     for at, pair in enumerate(pairs):
@@ -248,11 +248,9 @@ def _drafted(changed: ChangedKernel, say: Callable[[str], None], record: bool) -
         drafted_workload,
         in_a_line,
     )
-    from kernel_lineage.workloads.recording.recorder import Recorder
 
     seen, name = changed.before, changed.name
-    root = seen.tree.root
-    recorder = Recorder(root) if record else None
+    root, recorder = seen.tree.root, _recorder(changed, record)
     try:
         target = _target(changed)
         file = root / (changed.hosts[0] or seen.path)
@@ -262,6 +260,13 @@ def _drafted(changed: ChangedKernel, say: Callable[[str], None], record: bool) -
         raise
     say(in_a_line(name, f"{seen.path} of {seen.tree.name}", spot))
     return spot
+
+
+def _recorder(changed: ChangedKernel, record: bool) -> Recorder | None:
+    """What runs the old version's host code, where that is wanted."""
+    from kernel_lineage.workloads.recording.recorder import Recorder  # heavy: what builds host code
+
+    return Recorder(changed.before.tree.root) if record else None
 
 
 def _target(changed: ChangedKernel) -> Target:
@@ -293,7 +298,6 @@ def _verdict(
     from kernel_lineage.rewrite.compiled_where import where_it_compiles
     from kernel_lineage.rewrite.instances import judged_in_all_types  # heavy: what drafts workloads
     from kernel_lineage.workloads.on_the_spot import resting_on
-    from kernel_lineage.workloads.recording.recorder import Recorder
 
     name = changed.name
     try:
@@ -332,15 +336,14 @@ def _verdict(
         why = f"the workload does not fit it: {error}"
         return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot
     request = GateRequest.of(old, new, spot.workload, device=device, options=options)
-    before, candidate = changed.before, top / changed.after.path
-
-    host_file = before.tree.root / (changed.hosts[0] or before.path)
+    candidate = top / changed.after.path
+    host_file = changed.before.tree.root / (changed.hosts[0] or changed.before.path)
 
     @where_it_compiles
     def judged(asked: GateRequest) -> Verdict:
         return judge(asked, candidate, name)
 
-    recorder = Recorder(before.tree.root) if record else None
+    recorder = _recorder(changed, record)
     verdict = judged_in_all_types(judged(request), request, host_file, target, programs, judged, recorder)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
