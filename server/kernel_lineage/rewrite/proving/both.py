@@ -184,15 +184,15 @@ def _where_one_size_grows(
     Asked of one dim at a time, the others as callers have them, where `proofs` says nothing of larger sizes: those of
     a test hold at its own sizes alone, or both programs overflow somewhere.
     """
-    pins = {name: pin for name, sizes in workload.dims.items() if (pin := f"{name} == {sizes[0]}")}
+    pins = {name: f"{name} == {sizes[0]}" for name, sizes in workload.dims.items()}
     pinned = [name for name, pin in pins.items() if pin in workload.promises]
     if not _overflows(refuted) and not pinned:
         return proofs
     bounds = dict(zip(workload.dims, callers_bounds(workload), strict=True))
+    args = tuple(_of_any_data(a) if pinned else a for a in workload.args)
     for name in pinned or bounds:
         others = (bound for dim, bound in bounds.items() if dim != name)
         promises = (*(p for p in workload.promises if p != pins[name]), *others)
-        args = tuple(_of_any_data(a) if pinned else a for a in workload.args)
         larger = workload.model_copy(update={"promises": promises, "args": args})
         mine = [o for o in _obligations(after, path, larger, (no_overflow,)) if o.status is Status.REFUTED]
         if not mine:
