@@ -14,6 +14,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.following.checks import arguments_of
 
 _COPIES = re.compile(r"\.(?:cpu|item|tolist|numpy)\s*(?:<[^<>]*>)?\(|\bkCPU\b|[\"']cpu[\"']")
 _BACK = "cudaMemcpyDeviceToHost"
@@ -22,17 +23,17 @@ _WORKS = frozenset({"assignment_expression", "update_expression", "return_statem
 
 def read_back_in_cuda(function: Node) -> Iterator[str]:
     """The loops of a C++ function, and its assignments outside of them, that read what was copied back."""
-    statements = [n for n in inside(function) if n.type in _WORKS]
-    held = {
-        WORD.findall(text_of(listed.named_children[0]))[0]
-        for node in inside(function)
+    nodes = list(inside(function))
+    statements = [n for n in nodes if n.type in _WORKS]
+    copied = {
+        _first_word(into)
+        for node in nodes
         if node.type == "call_expression" and _BACK in text_of(node)
-        for listed in [node.child_by_field_name("arguments")]
-        if listed is not None and listed.named_children and WORD.search(text_of(listed.named_children[0]))
+        for into in arguments_of(node.child_by_field_name("arguments"))[:1]
     }
-    assigned = [(_target(n), text_of(n)) for n in statements if n.type != "return_statement"]
-    held |= _held(((target, text) for target, text in assigned if target), held)
-    loops = [n for n in inside(function) if n.type in ("for_statement", "for_range_loop", "while_statement")]
+    assigned = ((_target(n), text_of(n)) for n in statements if n.type != "return_statement")
+    held = _held(assigned, copied)
+    loops = [n for n in nodes if n.type in ("for_statement", "for_range_loop", "while_statement")]
     outer = [n for n in loops if not any(_holds(other, n) for other in loops)]
     for node in (*outer, *(n for n in statements if not any(_holds(loop, n) for loop in outer))):
         if node.type != "init_declarator" and held & {*WORD.findall(text_of(node))}:
@@ -57,9 +58,11 @@ def read_back_in_python(function: ast.AST) -> Iterator[str]:
 
 def _target(node: Node) -> str:
     """The name that a statement gives a value."""
-    left = node.child_by_field_name("left") or node.child_by_field_name("declarator") or node
-    words = WORD.findall(text_of(left))
-    return words[0] if words else ""
+    return _first_word(node.child_by_field_name("left") or node.child_by_field_name("declarator") or node)
+
+
+def _first_word(node: Node) -> str:
+    return next(iter(WORD.findall(text_of(node))), "")
 
 
 def _held(assigned: Iterable[tuple[str, str]], copied: set[str]) -> set[str]:
@@ -68,7 +71,7 @@ def _held(assigned: Iterable[tuple[str, str]], copied: set[str]) -> set[str]:
     for target, value in assigned:
         if _COPIES.search(value) or held & {*WORD.findall(value)} - {target}:
             held.add(target)
-    return held - copied
+    return held
 
 
 def _holds(outer: Node, node: Node) -> bool:
