@@ -24,7 +24,7 @@ from kernel_lineage.workloads.following.sequence import Sequence as HostSequence
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.tensors import OPTIONS
 from kernel_lineage.workloads.following.torch_work import OPERATORS
-from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
+from kernel_lineage.workloads.following.types import cpp_type_of, dtype_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -40,8 +40,6 @@ from kernel_lineage.workloads.following.values import (
 )
 from kernel_lineage.workloads.preprocessed import active_text
 
-_CPP = {dtype: name for name in SCALAR_KINDS.values() if (dtype := dtype_of(name)) is not None}
-"""Element type → C++."""
 _OF_SHAPE = frozenset(
     {"size", "sizes", "numel", "dim", "ndimension", "element_size", "itemsize", "scalar_type", "dtype", "type",
      "options", "data_ptr", "mutable_data_ptr", "const_data_ptr", "is_cuda", "defined", "has_value"}
@@ -91,11 +89,11 @@ class _Calls(HostSequence):
         """A value of Python as the host has it. Raises `NotFollowed`."""
         if isinstance(held, Held):
             shape = dict(enumerate(map(plain, held.shape)))
-            return _Array(Buffer(""), shape, len(shape), _CPP.get(held.dtype, held.dtype), held=held)
+            return _Array(Buffer(""), shape, len(shape), cpp_type_of(held.dtype) or held.dtype, held=held)
         if isinstance(held, bool | int | float | np.number):
             return plain(held.item() if isinstance(held, np.number) else held)
         if isinstance(held, DTypeName):
-            return TypeName(_CPP.get(held, held))
+            return TypeName(cpp_type_of(held) or held)
         if isinstance(held, list | tuple):
             return [self.value_of(h) for h in held]
         if isinstance(held, str):
