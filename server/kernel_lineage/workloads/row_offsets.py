@@ -24,8 +24,8 @@ _TOTAL = 640
 def row_offsets(kernel: Target) -> frozenset[str]:
     """The buffers of which a kernel reads pairs of neighbours, and nothing else.
 
-    Of a host function those that have the name of what it launches with for such a buffer; in CUDA C++ the name of one
-    of its kernels' parameters.
+    A host function's are those that have the name of what it launches with for such a buffer; in CUDA C++ the name of
+    one of its kernels' parameters.
     """
     if isinstance(kernel, Launcher) and kernel.source.module is not None:
         return row_pairs_of_launches(kernel.kernels, kernel.source.module)

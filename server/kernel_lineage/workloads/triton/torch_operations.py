@@ -294,5 +294,5 @@ def _operand(value: object) -> Operand:
     if isinstance(value, Tensor) or (
         is_number(value) and not (isinstance(value, float) and math.isnan(value))
     ):
-        return value  # type: ignore[return-value]
+        return value
     raise NotWorked("torch's work on something else than tensors and numbers")

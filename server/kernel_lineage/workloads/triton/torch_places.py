@@ -66,7 +66,7 @@ class TorchPlaces(TorchWork):
                 raise NotWorked("`pad()` that takes away")
             ends[len(shape) - 1 - at // 2] = before, after
         whole = tuple(extent + before + after for extent, (before, after) in zip(shape, ends, strict=True))
-        made = self.copied(value, self._host.fresh(whole, first.dtype or ""), "pad")  # type: ignore[arg-type]
+        made = self.copied(value, self._host.fresh(whole, first.dtype or ""), "pad")
         inside = made
         for axis, (before, _) in enumerate(ends):
             inside = narrowed(inside, axis, before, shape[axis])

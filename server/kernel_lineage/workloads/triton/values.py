@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, Number, evaluate
 
@@ -109,7 +109,7 @@ class Unknown:
     why: str
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float | Size]:
     """Whether a value is a number, known or as an expression."""
     return isinstance(value, (int, float)) or (isinstance(value, Size) and value.text != "")
 

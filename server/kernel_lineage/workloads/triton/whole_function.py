@@ -157,7 +157,7 @@ class WholeFunction(Collector):
             number = argument(args, named, 2 if name == "new_full" else 1, "fill_value")
             if not is_number(number):
                 return None
-            return self.operations.copied(number, tensor, "fill")  # type: ignore[arg-type]
+            return self.operations.copied(number, tensor, "fill")
         return tensor
 
     def _seen(self, name: str, first: Tensor, args: Sequence[object], value: object) -> object:
