@@ -18,7 +18,7 @@ from kernel_gate.gate import judge
 from kernel_gate.processor_seconds import processor_seconds
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.stages import build, check
+from kernel_gate.stages import build, conditions
 from kernel_gate.verdict import Outcome
 from kernel_gate.worker import Worker
 
@@ -75,7 +75,7 @@ def test_what_is_wrong_stays_so_where_no_time_is_left_to_ask_for_which_values(
     def late(*_: object) -> None:
         raise TimeSpentError("no time")
 
-    monkeypatch.setattr(check, "needed_of_range", late)
+    monkeypatch.setattr(conditions, "needed_of_range", late)
     verdict = judge(affine(), affine("2.0f", "3.0f"), workload(), device="emulated")
     assert verdict.code is Reason.WRONG_VALUE
 

@@ -41,6 +41,7 @@ from kernel_gate.stages.check_state import (
     execution_of,
     say,
 )
+from kernel_gate.stages.conditions import is_condition
 from kernel_gate.stages.judge_outputs import wrong_element
 from kernel_gate.tolerance import derive
 from kernel_gate.variations import Variation
@@ -180,8 +181,9 @@ def _grow(
         except TimeSpentError:
             reached.left_out.append(case)
         except Stop as stop:
-            stop.case = case
-            raise
+            if not is_condition(run, stop, case):
+                stop.case = case
+                raise
         pace = max(pace, (time.thread_time() - started) / size)
 
 

@@ -27,13 +27,11 @@ from kernel_gate.stages.callers import check_callers
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
+from kernel_gate.stages.conditions import is_condition
 from kernel_gate.stages.expressions import cases_to_ask, reordered, said_of
-from kernel_gate.stages.infinities import needed_of_infinities
 from kernel_gate.stages.own_noise import loses_more
-from kernel_gate.stages.ranges import needed_of_range
 from kernel_gate.stages.reference import run_baseline
 from kernel_gate.stages.repeated import family_of_repeating, repeating_cases
-from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.variations import Variation
 from kernel_gate.verdict import Stage, StageStatus
@@ -172,7 +170,7 @@ def _run_cases(
             if case.origin == "hidden" and run.baseline.program.language == "triton":
                 waiting.extend(each_alone(case))
         except Stop as stop:
-            if not _is_condition(run, stop, case):
+            if not is_condition(run, stop, case):
                 return _stopped(run, stop, case)
         last = (time.monotonic() - before, max(1, size))
     return unreached
@@ -201,39 +199,6 @@ def _repeat_loops(
         if isinstance(ended, CheckResult):
             return ended
     return None
-
-
-def _is_condition(run: CheckState, stop: Stop, case: Case) -> bool:
-    """Whether what is wrong is the candidate's only under a condition, or says nothing; it is kept then."""
-    if stop.at_fault != "candidate":
-        return False
-    try:
-        if (of_kind := needed_of_kind(run, case)) is not None:
-            _keep_condition(run.conditions, of_kind, f"{stop.reason}; the baseline takes other values")
-            return True
-        if (ordered := needed_of_order(run, case)) is not None:
-            _keep_condition(run.conditions, ordered, stop.reason)
-            return True
-        needed = needed_of_range(run, case, stop) or needed_of_infinities(run, case, stop)
-    except Dropped as dropped:
-        run.dropped.append(f"{case}: {dropped.code}: {dropped}")
-        return True
-    except TimeSpentError:  # wrong it is, whether or not a range of values tells when
-        return False
-    if needed is None:
-        return False
-    run.conditions.setdefault(*needed)
-    return True
-
-
-def _keep_condition(conditions: dict[str, str], needed: str, why: str) -> None:
-    """One value of a scalar says more than its sign."""
-    name, operator, _ = needed.split()
-    if operator == "==":
-        conditions.pop(f"{name} >= 0", None)
-    elif any(other.startswith(f"{name} == ") for other in conditions):
-        return
-    conditions[needed] = why
 
 
 def _another_expression(run: CheckState, progress: Callable[[str, float], None]) -> CheckResult | None:
