@@ -779,3 +779,27 @@ def test_parts_of_a_buffer_that_a_loop_numbers_stay_the_first(tmp_path: Path) ->
     path.write_text(STAGES)
     draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
     assert draft.grid == ("1",) and "part" not in draft.dims
+
+
+SWITCHED = [
+    'bool bench = argc > 1 && !strcmp(argv[1], "bench"); int n = bench ? 1 << 22 : 5000;',
+    'int n = 5000; if (argc > 1 && std::string(argv[1]) == "--bench") n = 1 << 22;',
+    "int n; if (argc > 1) { n = 1 << 22; } else { n = 5000; }",
+    'std::string mode = argc > 1 ? argv[1] : "test"; const int n = mode == "bench" ? 1 << 22 : 5000;',
+    "Case one = {5000}; if (argc > 1) one = {1 << 22}; int n = one.n;",
+]
+"""How a program chooses between the size of its test and that of its benchmark."""
+
+
+@pytest.mark.parametrize("chosen", SWITCHED)
+def test_the_sizes_that_a_program_runs_when_it_is_asked_to_are_timed(tmp_path: Path, chosen: str) -> None:
+    host = MAIN.replace("int main()", "struct Case { int n; };\nint main(int argc, char** argv)")
+    draft = drafted(tmp_path, host.replace("int n = 5000;", chosen))
+    assert (draft.dims, draft.others, draft.missing) == ({"n": 1 << 22}, ({"n": 5000},), ())
+
+
+def test_a_size_that_a_user_types_is_what_it_is_where_none_is_typed(tmp_path: Path) -> None:
+    host = MAIN.replace("int main()", "int main(int argc, char** argv)")
+    read = 'int n = 5000; for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "-n")) n = atoi(argv[++i]);'
+    draft = drafted(tmp_path, host.replace("int n = 5000;", read))
+    assert (draft.dims, draft.chosen) == ({"n": 5000}, ())

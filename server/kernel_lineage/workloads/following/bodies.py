@@ -103,6 +103,12 @@ class Bodies(Macros):
         of = self.type_named(element[1] if element is not None else kind if is_array else "", names)
         return [self.of_type(one, of) for one in value]
 
+    def store(self, target: Node | None, value: Value, names: Names) -> None:
+        before = names.get(text_of(target)) if target is not None and isinstance(value, list) else None
+        super().store(
+            target, self.of_type(value, before.type) if isinstance(before, Record) else value, names
+        )
+
     def named(self, name: str, names: Names) -> Value:
         written = self.unit.constants.get(name) if names.get(name) is None else None
         return self.of_elements(super().named(name, names), written, names)

@@ -301,9 +301,11 @@ class Declarations(Calls):
             return value
         if node is None:
             return value
+        sides = [node.child_by_field_name(side) for side in ("consequence", "alternative")]
+        parts = [n for side in sides if side is not None for n in (side, *inside(side))] or [*inside(node)]
         # `argc > 1 ? atoi(argv[1]) : 4096` is written out, too: it is what it is where the user gives none.
         asked = any(n.type == "call_expression" and _INPUT.match(text_of(n)) for n in inside(node))
-        if not asked and any(is_computed(n) or self._is_variable(n, names) for n in inside(node)):
+        if not asked and any(is_computed(n) or self._is_variable(n, names) for n in parts):
             return value
         return self.sizes.dim_in_code(name, int(value.value), self.function)
 

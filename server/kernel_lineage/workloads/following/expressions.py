@@ -25,6 +25,7 @@ from kernel_lineage.workloads.following.values import (
     Record,
     Tensor,
     Text,
+    Typed,
     TypeName,
     Value,
     combined,
@@ -333,7 +334,9 @@ class Expressions:
         raise NotFollowed(f"`{written}`")
 
     def _equal(self, left: Value, right: Value) -> bool | None:
-        """Whether two values that are no numbers are the same; None where that is not known."""
+        """Whether two values that are not both numbers are the same; None where that is not known."""
+        if isinstance(left, Typed) or isinstance(right, Typed):
+            return True
         if isinstance(left, Pointer) and isinstance(right, Pointer):
             is_open = any(p.buffer is None and self.unit.may_be_set(p.place) for p in (left, right))
             return None if is_open else left.buffer is right.buffer

@@ -55,16 +55,28 @@ def draft_by_sizes(
     first = look(with_literals=True) if literally else None
     if first is not None and len((sized := drafted(*first)).missing) <= len(draft.missing):
         draft = sized
-    works = works_of(unit, kernel, leading, entry, literally=literally)
-    at = max((n for n, w in enumerate(works) if w <= _MOST_TIMED), key=works.__getitem__, default=0)
-    if not at:
+    works = {
+        (is_typed, at): work
+        for is_typed in ((False, True) if entry.name == "main" and "argv" in unit.text else (False,))
+        for at, work in enumerate(works_of(unit, kernel, leading, entry, literally, is_typed))
+    }
+    of_first = works.get((False, 0), 0)
+    timed = (way for way, work in works.items() if work <= _MOST_TIMED)
+    is_typed, at = max(timed, key=works.__getitem__, default=(False, 0))
+    if not at and not is_typed:
         return draft
-    launch = look(passes=at, with_literals=literally, follower=_Past)
+    launch = look(passes=at, with_literals=literally, with_typed=is_typed, follower=_Past)
     if launch is None:
         return draft
     large = _in_own_names(drafted(*launch), launch[1].apart)
     more = len(large.dims) - len(draft.dims)
-    if len(large.missing) > len(draft.missing) or more < 0 or not (more or works[at] >= _TIMES * works[0]):
+    is_larger = works[is_typed, at] >= _TIMES * of_first
+    if (
+        len(large.missing) > len(draft.missing)
+        or len(large.chosen) > len(draft.chosen)
+        or more < 0
+        or not (more or is_larger)
+    ):
         return draft
     sizes = sizes_as_in(large, draft)
     return replace(large, others=(sizes,) if sizes is not None else ())
@@ -87,10 +99,16 @@ def in_order(ways: Sequence[Way], unit: Unit, kernel: str) -> list[Way]:
 
 
 def works_of(
-    unit: Unit, kernel: str, leading: frozenset[str], entry: HostCode, *, literally: bool = False
+    unit: Unit,
+    kernel: str,
+    leading: frozenset[str],
+    entry: HostCode,
+    literally: bool = False,
+    is_typed: bool = False,
 ) -> list[int]:
     """How much each launch of a function works on, in the order in which it comes to them, as far as it is followed."""
-    follower = _Every(unit, Sizes({}, {}, Asked({}, {}), with_literals=literally), kernel, leading)
+    sizes = Sizes({}, {}, Asked({}, {}), with_literals=literally, with_typed=is_typed)
+    follower = _Every(unit, sizes, kernel, leading)
     follower.follow(entry)
     return follower.works
 

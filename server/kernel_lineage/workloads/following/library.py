@@ -21,6 +21,7 @@ from kernel_lineage.workloads.following.values import (
     Record,
     Reference,
     Text,
+    Typed,
     Value,
     called,
     made,
@@ -47,6 +48,7 @@ _ATTRIBUTES = {"MaxThreadsPerMultiProcessor": "maxThreadsPerMultiProcessor", "Ma
                "MaxSharedMemoryPerBlockOptin": "sharedMemPerBlockOptin", "ComputeCapabilityMajor": "major",
                "ComputeCapabilityMinor": "minor", "MaxSharedMemoryPerMultiprocessor": "sharedMemPerMultiprocessor",
                "CooperativeLaunch": "cooperativeLaunch"}  # fmt: skip
+_COMPARE = frozenset({"strcmp", "strncmp", "strcasecmp", "strncasecmp"})
 _THREADS = 256
 _MATH: Mapping[str, Callable[[float], float]] = {
     "exp": math.exp,
@@ -59,7 +61,7 @@ _MATH: Mapping[str, Callable[[float], float]] = {
 
 def library_call(name: str, args: list[Value], sizes: Sizes) -> Value:
     """What a function that the unit does not define gives, by its last name. Raises `NotFollowed`."""
-    for part in (_memory, _device, _arithmetic):
+    for part in (_memory, _device, _arithmetic, _of_words):
         answer = part(name, args, sizes)
         if answer is not None:
             return answer
@@ -192,6 +194,15 @@ def _rounded_up(number: Number) -> Number:
         ):
             return made(value, f"ceil_div({', '.join(map(ast.unparse, sides))})")
     return made(value, f"-(-({number.text}) // 1)")
+
+
+def _of_words(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
+    """Functions of strings."""
+    if name in ("string", "string_view") and len(args) == 1 and isinstance(args[0], (Text, Typed)):
+        return args[0]
+    if name in _COMPARE and any(isinstance(a, Typed) for a in args):
+        return plain(0)
+    return None
 
 
 def _arithmetic(name: str, args: list[Value], _sizes: Sizes) -> Value | None:

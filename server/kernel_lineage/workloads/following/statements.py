@@ -12,7 +12,13 @@ from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.clamps import Clamp, clamp_of
 from kernel_lineage.workloads.following.fills import Fills
-from kernel_lineage.workloads.following.functions import HostCode, bare_type, declared_name, words_in
+from kernel_lineage.workloads.following.functions import (
+    HostCode,
+    HostParameter,
+    bare_type,
+    declared_name,
+    words_in,
+)
 from kernel_lineage.workloads.following.launches import Launched, Reached
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
@@ -28,6 +34,7 @@ from kernel_lineage.workloads.following.values import (
     Opaque,
     Pointer,
     Text,
+    Typed,
     TypeName,
     Value,
     called,
@@ -70,8 +77,8 @@ class Follower(Fills):
         self.take_types(entry, names)
         for parameter in entry.parameters:
             value = (taken or {}).get(parameter.name)
-            if entry.name == "main" and parameter.type in INTEGERS:
-                value = plain(1)  # the program is run without arguments
+            if entry.name == "main":
+                value = self._of_program(parameter)
             names.values[parameter.name] = value if value is not None else self.parameter(parameter, names)
         self.frames = [Frame(entry)]
         try:
@@ -82,6 +89,13 @@ class Follower(Fills):
         except (Returned, Left, RecursionError, NotFollowed):
             return None
         return None
+
+    def _of_program(self, parameter: HostParameter) -> Value | None:
+        """What a program is run with: nothing, or one word that it asks for."""
+        words: list[Value] = [Text(""), *([Typed()] if self.sizes.with_typed else [])]
+        if parameter.type in INTEGERS and not parameter.stars:
+            return plain(len(words))
+        return words if self.sizes.with_typed else None
 
     def run(self, node: Node, names: Names) -> None:
         try:

@@ -324,9 +324,14 @@ class Text:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A word that a program gets from whoever runs it, and that is what the program asks for."""
+
+
 Value = (
     Number | Buffer | Pointer | Tensor | TypeName | Record | KernelName | Lambda | Reference | FieldReference
-    | Opaque | Text | list["Value"]
+    | Opaque | Text | Typed | list["Value"]
 )  # fmt: skip
 
 

@@ -57,6 +57,7 @@ def follow_way(
     passes: int = 0,
     *,
     with_literals: bool = False,
+    with_typed: bool = False,
     compiled: Collection[str] = (),
     rounds: Collection[str] | None = (),
     caller: Caller | None = None,
@@ -66,7 +67,8 @@ def follow_way(
 
     `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims; `compiled`: so are
     these macros and constants, which device code names too, and `rounds`: variables by which loops number launches, or
-    None for all of them. `caller` gives the function its arguments. `follower` says where the way ends.
+    None for all of them. `with_typed`: a program is run with a word that it asks for. `caller` gives the function its
+    arguments. `follower` says where the way ends.
     """
     asked = asked_of_tensors(entry)
     dims: Mapping[str, int] = {}
@@ -83,6 +85,7 @@ def follow_way(
             usual_threads=usual,
             wanted_block=block,
             with_literals=with_literals,
+            with_typed=with_typed,
             compiled=compiled,
             rounds=rounds,
         )
