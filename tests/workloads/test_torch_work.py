@@ -10,10 +10,11 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchStep, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.cuda_trees import parsed
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.programs import program_from_file
-from kernel_lineage.workloads.read_back import read_back_in_python
+from kernel_lineage.workloads.read_back import read_back_in_cuda, read_back_in_python
 
 GATED = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
 PLAIN = """#include <torch/extension.h>
@@ -161,3 +162,28 @@ def test_a_change_of_it_beside_a_kernel_is_told(tmp_path: Path, old: str, new: s
 )
 def test_loops_over_results_are_told_in_python(code: str, loops: list[str]):
     assert [*read_back_in_python(ast.parse(code))] == loops
+
+
+SWEEPS = """\
+void solve(float* y, float* d, float limit, int most) {
+    float left;
+    for (int at = 0; at < most; at++) {
+        sweep<<<8, 256>>>(y, d);
+        cudaMemcpy(&left, d, 4, cudaMemcpyDeviceToHost);
+        CHECKED
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("checked", "lines"),
+    [
+        ("if (left < limit) break;", ["(left < limit)"]),
+        ("total += left;", ["total += left"]),
+        ("for (int i = 0; i < 4; i++) total += left;", ["for (int i = 0; i < 4; i++) total += left;"]),
+    ],
+)
+def test_a_loop_around_a_launch_is_told_by_what_it_does_beside_it(checked: str, lines: list[str]):
+    tree, _ = parsed(SWEEPS.replace("CHECKED", checked).encode())
+    assert [*read_back_in_cuda(tree.root_node)] == lines

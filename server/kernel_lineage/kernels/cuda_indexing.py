@@ -14,10 +14,10 @@ from functools import cached_property
 
 from tree_sitter import Node
 
-from kernel_gate.expr.polynomials import polynomial
+from kernel_gate.expr.polynomials import Polynomial, coefficient_of, polynomial
 from kernel_gate.expr.terms import ZERO, Num, Op, Term, Var, variables
 from kernel_lineage.code.cuda.read import read_function, read_open
-from kernel_lineage.code.model import Model
+from kernel_lineage.code.model import Address, Model
 from kernel_lineage.kernels.cuda_expressions import all_indices
 from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_handed import handed_spaces
@@ -54,6 +54,8 @@ class Place:
     offset: Linear
     cast: str = ""
     """The element type of a pointer cast on the way (`float4`)."""
+    address: Address | None = None
+    """What the reader says of the place; None where the reader does not reach it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Access:
     via: str = ""
     """The function that does it (`__ldcs`, `load128`), "" for a plain expression."""
     cast: str = ""
+    address: Address | None = None
 
 
 @dataclass
@@ -122,6 +125,20 @@ class Indexing:
         """The linear form of a term."""
         return _linear(self.model, term)
 
+    def along(self, access: Access, axis: str) -> Coefficient:
+        """By how many elements an access moves with a thread's index along x, y or z; `?` where that is not known."""
+        address, thread = access.address, Var(f"threadIdx.{axis}")
+        if address is None:
+            return "?"
+        parts = coefficient_of(polynomial(address.offset), thread)
+        if parts is None or any(thread.name in _names(self.model, Var(n)) for p in parts for n in _named(p)):
+            return "?"
+        size = f"sizeof({address.element})"
+        steps = [
+            _coefficient(number, [*factors], address.nbytes, size) for factors, number in parts[0].items()
+        ]
+        return 0 if not steps else "?" if len(steps) > 1 or steps[0] is None else steps[0]
+
     def counted(self, loop: Loop, counter: str) -> tuple[Term, Term | None]:
         """The first value and the step of a loop's counter; no step where it does not advance by one amount."""
         at = (loop.node.start_byte, loop.node.end_byte)
@@ -137,7 +154,7 @@ class Indexing:
             return Place(name if name in self._declared else "", UNKNOWN)
         form = _linear(self.model, address.offset, address.nbytes, f"sizeof({address.element})")
         cast = "" if self._elements[address.root] == address.element else address.element
-        return Place(address.root, form, cast)
+        return Place(address.root, form, cast, address)
 
     def space_of(self, root: str) -> str:
         """The memory space of an array: `global`, `shared`, `local`, `constant` or `unknown`."""
@@ -205,7 +222,7 @@ class Indexing:
             writes = node.id in written
             yield Access(
                 node, place.root, self.space_of(place.root), place.offset, indices,
-                not writes or written[node.id], writes, cast=place.cast,
+                not writes or written[node.id], writes, cast=place.cast, address=place.address,
             )  # fmt: skip
 
     def _through_calls(self) -> Iterator[Access]:
@@ -217,7 +234,7 @@ class Indexing:
                 if place.root:
                     yield Access(
                         call.node, place.root, self.space_of(place.root), place.offset, (),
-                        not stores, stores, call.name, "packed" if packed else place.cast,
+                        not stores, stores, call.name, "packed" if packed else place.cast, place.address,
                     )  # fmt: skip
 
 
@@ -288,6 +305,10 @@ def _axis(model: Model, name: str) -> str:
     if loop is not None:
         return f"loop@{loop.at[0]}" if loop.at is not None else "?"
     return _AXES.get(name, "")
+
+
+def _named(parts: Polynomial) -> Iterator[str]:
+    return (name for factors in parts for factor in factors for name in variables(factor))
 
 
 def _names(model: Model, *terms: Term) -> Set[str]:

@@ -18,11 +18,15 @@ from kernel_lineage.workloads.following.checks import arguments_of
 
 _COPIES = re.compile(r"\.(?:cpu|item|tolist|numpy)\s*(?:<[^<>]*>)?\(|\bkCPU\b|[\"']cpu[\"']")
 _BACK = "cudaMemcpyDeviceToHost"
+_LOOPS = frozenset({"for_statement", "for_range_loop", "while_statement", "do_statement"})
 _WORKS = frozenset({"assignment_expression", "update_expression", "return_statement", "init_declarator"})
 
 
 def read_back_in_cuda(function: Node) -> Iterator[str]:
-    """The loops of a C++ function, and its assignments outside of them, that read what was copied back."""
+    """The loops of a C++ function, and its assignments outside of them, that read what was copied back.
+
+    Of a loop around a launch those are the conditions in it, and what it does beside the launch.
+    """
     nodes = list(inside(function))
     statements = [n for n in nodes if n.type in _WORKS]
     copied = {
@@ -33,9 +37,18 @@ def read_back_in_cuda(function: Node) -> Iterator[str]:
     }
     assigned = ((_target(n), text_of(n)) for n in statements if n.type != "return_statement")
     held = _held(assigned, copied)
-    loops = [n for n in nodes if n.type in ("for_statement", "for_range_loop", "while_statement")]
+    loops = [n for n in nodes if n.type in _LOOPS]
+    launching = {n.id for n in loops if any(part.type == "kernel_call_syntax" for part in inside(n))}
+    around = [n for n in loops if n.id in launching]
+    branches = [n for loop in around for n in (loop, *inside(loop)) if n.type in (*_LOOPS, "if_statement")]
+    conditions = {c.id: c for n in branches if (c := n.child_by_field_name("condition")) is not None}
+    loops = [n for n in loops if n.id not in launching]
     outer = [n for n in loops if not any(_holds(other, n) for other in loops)]
-    for node in (*outer, *(n for n in statements if not any(_holds(loop, n) for loop in outer))):
+    for node in (
+        *conditions.values(),
+        *outer,
+        *(n for n in statements if not any(_holds(loop, n) for loop in outer)),
+    ):
         if node.type != "init_declarator" and held & {*WORD.findall(text_of(node))}:
             yield " ".join(text_of(node).split())
 

@@ -1,16 +1,18 @@
-"""Let neighbouring threads of a block take neighbouring elements, by exchanging what threadIdx.x and threadIdx.y count.
+"""Let neighbouring threads of a block take neighbouring elements, by exchanging what threadIdx.x and .y, or .z, count.
 
 Before:
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     int column = blockIdx.y * blockDim.y + threadIdx.y;
     out[row * columns + column] = factor * x[row * columns + column];
-After: a square block exchanges the two, and in a block of any other shape each thread takes the place that its number
-has when the block is counted along y first. Each place of the block is taken once as before, so the launch stays.
+After: a block that is as wide along both axes exchanges the two, and in a block of any other shape each thread takes
+the place that its number has when the block is counted along the other axis first. Each place of the block is taken
+once as before, so the launch stays.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
@@ -51,9 +53,9 @@ _BROADCAST, _NEIGHBOURS, _APART = 1, 4, 32
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
     used = _thread_indices(kernel, syntax)
-    gain = _gain(syntax)
-    block = _block(kernel)
-    edits = _exchanged(used) if block == "square" else _counted_along_y(kernel, syntax, used)
+    axis, gain = _gain(syntax, sorted({text_of(node)[-1] for node in used} - {"x"}))
+    used = [node for node in used if text_of(node)[-1] in ("x", axis)]
+    edits = _exchanged(used, axis) if _is_square(kernel, axis) else _counted_along(axis, kernel, syntax, used)
     return ASSIST.candidate(
         kernel,
         edits,
@@ -62,7 +64,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
 
 
 def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node]:
-    """Every `threadIdx.x` and `threadIdx.y` of the kernel, when nothing else tells its threads apart."""
+    """Every member of `threadIdx` in the kernel, when nothing else tells its threads apart."""
     if _BY_LANE.search(kernel.text):
         raise Refusal(
             f"{kernel.name} lets the lanes of a warp work together; which lanes those are would change"
@@ -80,26 +82,38 @@ def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node]:
         member = node.parent
         if member is None or member.type != "field_expression":
             raise Refusal("threadIdx is used as a whole")
-        if text_of(member).replace(" ", "") in ("threadIdx.x", "threadIdx.y"):
-            nodes.append(member)
+        nodes.append(member)
     axes = {text_of(node)[-1] for node in nodes}
-    if axes != {"x", "y"}:
+    if "x" not in axes or len(axes) == 1:
         raise Refusal(
-            f"{kernel.name} does not use both threadIdx.x and threadIdx.y: there is nothing to exchange"
+            f"{kernel.name} does not use both threadIdx.x and another axis: there is nothing to exchange"
         )
     return nodes
 
 
-def _gain(syntax: CudaSyntax) -> str:
-    """The pointers whose accesses come nearer, when a warp touches fewer sectors by it, the innermost loop first."""
-    unit = syntax.entry
+def _gain(syntax: CudaSyntax, axes: Sequence[str]) -> tuple[str, str]:
+    """The axis to exchange with x, and the pointers whose accesses come nearer by it."""
+    refusals: list[Refusal] = []
+    for axis in axes:
+        try:
+            return axis, _nearer(syntax, axis)
+        except Refusal as refusal:
+            refusals.append(refusal)
+    raise refusals[0]
+
+
+def _nearer(syntax: CudaSyntax, axis: str) -> str:
+    """The pointers whose accesses come nearer when x is exchanged with an axis, where a warp touches fewer sectors by
+    it, the innermost loop first.
+    """
+    unit, reach = syntax.entry, indexing(syntax.entry)
     depths: dict[int, list[int]] = {}
     nearer: dict[str, None] = {}
-    for access in indexing(unit).accesses:
+    for access in reach.accesses:
         if access.space != "global":
             continue
-        before, after = _sectors(access, access.index.get("x", 0)), _sectors(access, access.index.get("y", 0))
-        if before is None or after is None or {"lane", "warp", "slow"} & set(access.index):
+        before, after = (_sectors(access, reach.along(access, one)) for one in ("x", axis))
+        if before is None or after is None:
             raise Refusal(
                 f"it cannot be told which elements neighbouring threads touch in `{text_of(access.node)}`"
             )
@@ -110,7 +124,7 @@ def _gain(syntax: CudaSyntax) -> str:
             nearer[access.root] = None
     if not nearer:
         raise Refusal(
-            "no access moves by whole rows along threadIdx.x and by single elements along threadIdx.y"
+            f"no access moves by whole rows along threadIdx.x and by single elements along threadIdx.{axis}"
         )
     for depth in sorted(depths, reverse=True):
         now, then = depths[depth]
@@ -133,44 +147,45 @@ def _sectors(access: Access, stride: Coefficient) -> int | None:
     return _NEIGHBOURS if stride == 1 or (access.cast and stride in (2, 4, 8)) else _APART
 
 
-def _block(kernel: Kernel) -> str:
-    """`square` when each launch's block is known to be; `any` when nothing is known."""
+def _is_square(kernel: Kernel, axis: str) -> bool:
+    """Whether each launch's block is known to be as wide along x as along an axis."""
     constants = constants_of(kernel)
     square = bool(kernel.launches)
     for launch in kernel.launches:
-        x, y = ([*launch.block, "1"])[:2] if launch.block else ("", "")
-        extents = [constant(extent, {**constants, **launch.definitions}) for extent in (x, y)]
-        if y and extents[1] == 1:
+        block = [*launch.block, "1", "1"] if launch.block else ["", "", ""]
+        x, other = block[0], block["xyz".index(axis)]
+        extents = [constant(extent, {**constants, **launch.definitions}) for extent in (x, other)]
+        if other and extents[1] == 1:
             raise Refusal(
-                f"the block `{', '.join(launch.block)}` has one dimension: there is nothing to exchange"
+                f"the block `{', '.join(launch.block)}` has no extent along {axis}: there is nothing to exchange"
             )
         if None in extents or extents[0] != extents[1]:
-            square = square and bool(x) and x.strip() == y.strip()
-    return "square" if square else "any"
+            square = square and bool(x) and x.strip() == other.strip()
+    return square
 
 
-def _exchanged(used: list[Node]) -> list[Edit]:
-    other = {"x": "y", "y": "x"}
+def _exchanged(used: list[Node], axis: str) -> list[Edit]:
+    other = {"x": axis, axis: "x"}
     return [replace_node(node, f"threadIdx.{other[text_of(node)[-1]]}") for node in used]
 
 
-def _counted_along_y(kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> list[Edit]:
+def _counted_along(axis: str, kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> list[Edit]:
     statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     data = data_of(kernel)
     start = statements[0].start_byte if statements else 0
     if not statements or not begins_line(data, start):
         raise Refusal(f"the first statement of {kernel.name} is not on a line of its own")
     taken = identifiers_in(syntax.entry.node)
-    rank, slow, fast = (fresh_name(n, taken) for n in ("thread_rank", "thread_x", "thread_y"))
+    rank, slow, fast = (fresh_name(n, taken) for n in ("thread_rank", "thread_x", f"thread_{axis}"))
     lines = [
-        "// Neighbouring threads take neighbours along y; each place of the block is taken once, as before.",
-        f"const unsigned int {rank} = threadIdx.y * blockDim.x + threadIdx.x;",
-        f"const unsigned int {slow} = {rank} / blockDim.y;",
-        f"const unsigned int {fast} = {rank} % blockDim.y;",
+        f"// Neighbouring threads take neighbours along {axis}; each place of the block is taken once, as before.",
+        f"const unsigned int {rank} = threadIdx.{axis} * blockDim.x + threadIdx.x;",
+        f"const unsigned int {slow} = {rank} / blockDim.{axis};",
+        f"const unsigned int {fast} = {rank} % blockDim.{axis};",
         "",
     ]
     gap = newline_of(data) + indent_at(data, start)
-    names = {"x": slow, "y": fast}
+    names = {"x": slow, axis: fast}
     return [
         insert_before(kernel, start, gap.join(lines)),
         *(replace_node(node, names[text_of(node)[-1]]) for node in used),

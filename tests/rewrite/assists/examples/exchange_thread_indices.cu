@@ -217,3 +217,67 @@ void launch(float* out, const float* x, float factor, int rows, int columns) {
     dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
     scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
 }
+// --- smooth applies
+__global__ void smooth(float* out, const float* in, int nx, int ny, int nz) {
+    int z = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int x = blockIdx.z * blockDim.z + threadIdx.z;
+    if (x < 1 || x >= nx - 1 || y >= ny || z >= nz) return;
+    long long i = ((long long)z * ny + y) * nx + x;
+    out[i] = 0.25f * in[i - 1] + 0.5f * in[i] + 0.25f * in[i + 1];
+}
+
+void launch(float* out, const float* in, int nx, int ny, int nz) {
+    dim3 block(4, 8, 4);
+    dim3 grid((nz + 3) / 4, (ny + 7) / 8, (nx + 3) / 4);
+    smooth<<<grid, block>>>(out, in, nx, ny, nz);
+}
+// --- smooth becomes
+__global__ void smooth(float* out, const float* in, int nx, int ny, int nz) {
+    int z = blockIdx.x * blockDim.x + threadIdx.z;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int x = blockIdx.z * blockDim.z + threadIdx.x;
+    if (x < 1 || x >= nx - 1 || y >= ny || z >= nz) return;
+    long long i = ((long long)z * ny + y) * nx + x;
+    out[i] = 0.25f * in[i - 1] + 0.5f * in[i] + 0.25f * in[i + 1];
+}
+
+void launch(float* out, const float* in, int nx, int ny, int nz) {
+    dim3 block(4, 8, 4);
+    dim3 grid((nz + 3) / 4, (ny + 7) / 8, (nx + 3) / 4);
+    smooth<<<grid, block>>>(out, in, nx, ny, nz);
+}
+// --- smooth applies
+__global__ void smooth(float* out, const float* in, int nx, int ny, int nz) {
+    int z = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int x = blockIdx.z * blockDim.z + threadIdx.z;
+    if (x < nx && y < ny && z < nz) {
+        out[(z * ny + y) * nx + x] = 0.5f * in[(z * ny + y) * nx + x];
+    }
+}
+
+void launch(float* out, const float* in, int nx, int ny, int nz) {
+    dim3 block(16, 2, 8);
+    dim3 grid((nz + 15) / 16, (ny + 1) / 2, (nx + 7) / 8);
+    smooth<<<grid, block>>>(out, in, nx, ny, nz);
+}
+// --- smooth becomes
+__global__ void smooth(float* out, const float* in, int nx, int ny, int nz) {
+    // Neighbouring threads take neighbours along z; each place of the block is taken once, as before.
+    const unsigned int thread_rank = threadIdx.z * blockDim.x + threadIdx.x;
+    const unsigned int thread_x = thread_rank / blockDim.z;
+    const unsigned int thread_z = thread_rank % blockDim.z;
+    int z = blockIdx.x * blockDim.x + thread_x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int x = blockIdx.z * blockDim.z + thread_z;
+    if (x < nx && y < ny && z < nz) {
+        out[(z * ny + y) * nx + x] = 0.5f * in[(z * ny + y) * nx + x];
+    }
+}
+
+void launch(float* out, const float* in, int nx, int ny, int nz) {
+    dim3 block(16, 2, 8);
+    dim3 grid((nz + 15) / 16, (ny + 1) / 2, (nx + 7) / 8);
+    smooth<<<grid, block>>>(out, in, nx, ny, nz);
+}
