@@ -17,6 +17,7 @@ from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.instances import Instance, other_instances
 from kernel_lineage.workloads.programs import program_from_file
+from kernel_lineage.workloads.state import State
 
 SCALED = """
 #include <cuda_fp16.h>
@@ -202,6 +203,21 @@ def test_flags_and_dtypes_of_the_callers_of_a_triton_kernel(tmp_path: Path, test
     assert with_bias.launch.constexpr["HAS_BIAS"] == "True"
     assert {a.dtype for a in in_half.args if a.is_pointer} == {"float16"}
     assert in_half.dims == workload.dims
+
+
+def test_callers_outside_of_a_package_count_where_no_repository_is_around_it(tmp_path: Path) -> None:
+    (tmp_path / "shifts").mkdir()
+    (tmp_path / "tests").mkdir()
+    path = tmp_path / "shifts" / "shift.py"
+    path.write_text(BIASED)
+    (tmp_path / "shifts" / "__init__.py").write_text("from .shift import shift\n")
+    test = "import torch\nfrom shifts import shift\n" + WAYS["calls in turn"]
+    (tmp_path / "tests" / "test_shift.py").write_text(test)
+    kernel = kernel_of(path, "shifted")
+    workload = draft_of(kernel, path, State(tmp_path)).workload()
+    program = program_from_file(path, "shifted", workload, root=tmp_path)
+    names = [i.name for i in other_instances(path, kernel, workload, program, root=tmp_path)]
+    assert names == ["shifted with HAS_BIAS = True", "shifted in float16"]
 
 
 POOL = """import torch

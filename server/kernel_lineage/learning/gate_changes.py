@@ -344,7 +344,10 @@ def _verdict(
         return judge(asked, candidate, name)
 
     recorder = _recorder(changed, record)
-    verdict = judged_in_all_types(judged(request), request, host_file, target, programs, judged, recorder)
+    root = changed.before.tree.root
+    verdict = judged_in_all_types(
+        judged(request), request, host_file, target, programs, judged, recorder, root
+    )
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
 

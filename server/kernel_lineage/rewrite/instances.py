@@ -37,12 +37,13 @@ def judged_in_all_types(
     programs: Sequence[Callable[..., Program]],
     judge: Callable[[GateRequest], Verdict],
     recorder: Recorder | None = None,
+    root: Path | None = None,
 ) -> Verdict:
     """The verdict on a request, and on the same with the other types that the host code of `path` launches.
 
     `programs` make the baseline and the candidate of a workload, `template_arguments` and `views`. A candidate that is
     rejected as one of them is rejected; the verdict names one for which nothing could be judged, with the reason. A
-    host function, whose statements choose what it launches, has no others.
+    host function, whose statements choose what it launches, has no others. `root`: as `other_instances` takes it.
     """
     if verdict.outcome is not Outcome.ACCEPTED and verdict.code is not Reason.NOT_PROFILED:
         return verdict
@@ -67,7 +68,7 @@ def judged_in_all_types(
     others = (
         ()
         if isinstance(target, Launcher)
-        else other_instances(path, target, request.workload, request.baseline, recorder)
+        else other_instances(path, target, request.workload, request.baseline, recorder, root)
     )
     for instance in others:
         if instance.workload is None:

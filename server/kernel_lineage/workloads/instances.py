@@ -62,13 +62,21 @@ class Instance:
 
 
 def other_instances(
-    path: Path, kernel: Kernel, workload: Workload, program: Program, recorder: Recorder | None = None
+    path: Path,
+    kernel: Kernel,
+    workload: Workload,
+    program: Program,
+    recorder: Recorder | None = None,
+    root: Path | None = None,
 ) -> tuple[Instance, ...]:
     """The launches of a kernel by the host code around it with other strides, with other numbers of its template, with
     other element types, and of a Triton kernel with other flags. With a `recorder`, host code is run for them, too.
+
+    `root` is the folder whose callers count; None for the repository around the file.
     """
+    state = State(root if root is not None else folder_of(path))
     if kernel.language is Language.TRITON:
-        others = other_launches(path, kernel, workload, _MOST)
+        others = other_launches(path, kernel, workload, state, _MOST)
         return tuple(
             Instance(name, (), None, answer)
             if isinstance(answer, str)
@@ -77,16 +85,15 @@ def other_instances(
         )
     if kernel.source is None:
         return ()
-    unit = host_code(path, repository_around(path), kernel.source.data)
+    unit = host_code(path, root or repository_around(path), kernel.source.data)
     launched = _template_of(kernel, workload) or program.template_arguments
-    laid_out = islice(_laid_out(path, kernel, workload, unit), 1)
-    numbered = _of_other_numbers(path, kernel, launched, unit, recorder)
+    laid_out = islice(_laid_out(path, kernel, workload, unit, state), 1)
+    numbered = _of_other_numbers(path, kernel, launched, unit, state, recorder)
     return tuple(islice((*laid_out, *numbered, *_of_other_types(kernel, workload, launched, unit)), _MOST))
 
 
-def _laid_out(path: Path, kernel: Kernel, workload: Workload, unit: Unit) -> Iterator[Instance]:
+def _laid_out(path: Path, kernel: Kernel, workload: Workload, unit: Unit, state: State) -> Iterator[Instance]:
     """The instances with numbers that the workload does not have at the same sizes, such as the pitch of a part."""
-    state = State(folder_of(path))
     rooted = with_what_it_calls(kernel, path, (), state.root)
     seen: set[frozenset[str]] = set()
     for draft in drafts_of_all_launches(kernel, unit, path.name, rooted):
@@ -103,13 +110,17 @@ def _laid_out(path: Path, kernel: Kernel, workload: Workload, unit: Unit) -> Ite
 
 
 def _of_other_numbers(
-    path: Path, kernel: Kernel, launched: Sequence[str], unit: Unit, recorder: Recorder | None
+    path: Path,
+    kernel: Kernel,
+    launched: Sequence[str],
+    unit: Unit,
+    state: State,
+    recorder: Recorder | None,
 ) -> Iterator[Instance]:
     """The one whose template has the largest numbers, else the smallest: rounds and tails depend on them."""
     places = [i for i, p in enumerate(kernel.template_parameters) if p.type is not None]
     if not places or len(launched) != len(kernel.template_parameters):
         return
-    state = State(folder_of(path) if recorder is None else recorder.root)
     rooted = with_what_it_calls(kernel, path, (), state.root)
     others: dict[tuple[int, ...], Draft] = {}
     for draft in _all_drafts(path, kernel, rooted, unit, state, recorder):

@@ -365,3 +365,38 @@ def test_zeros_that_are_written_to_are_none(tmp_path: Path, filled: str, values:
     draft = _draft(tmp_path, files, "means", measure=True)
     assert draft.missing == () and draft.way == "test_means in test_means.py"
     assert {a.name: a.values for a in draft.arguments}["begins"] == values
+
+
+PLANES = """
+#include <torch/extension.h>
+__global__ void add_up(const float* x, const float* y, float* out, int channels, int size) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float total = 0.f;
+    for (int c = 0; c < channels && i < size; ++c) total += x[c * size + i] * y[c * size + i];
+    if (i < size) out[i] = total;
+}
+at::Tensor sum_planes(const at::Tensor& x, const at::Tensor& y) {
+    const int C = x.size(0), size = x.size(1);
+    auto out = at::empty({size}, x.options());
+    add_up<<<(size + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), out.data_ptr<float>(), C, size);
+    return out;
+}
+at::Tensor planes(const at::Tensor& x, const at::Tensor& y) { return sum_planes(x.contiguous(), y.contiguous()); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("planes", &planes); }
+"""
+ONE_PLANE = """
+import torch
+from planes_ext import planes
+
+def test_planes():
+    x = torch.randn(1, 300, device="cuda")
+    planes(x, torch.randn_like(x))
+"""
+
+
+def test_an_extent_of_1_that_host_code_asks_for_is_a_size_of_its_own(tmp_path: Path) -> None:
+    draft = _draft(tmp_path, {"csrc/planes.cu": PLANES, "tests/test_planes.py": ONE_PLANE}, "add_up")
+    shapes = {a.name: a.shape for a in draft.arguments if a.shape is not None}
+    numbers = {a.name: a.value for a in draft.arguments if a.shape is None}
+    assert shapes == {"x": ("C", "d300"), "y": ("C", "d300"), "out": ("d300",)}
+    assert (numbers, draft.dims) == ({"channels": "C", "size": "d300"}, {"C": 1, "d300": 300})

@@ -76,12 +76,21 @@ class Caller:
         values: dict[str, Value] = {name: Pointer(None) for name in self.absent}
         for name, text in self.numbers.items():
             values[name] = _number(tree_of(text), dims)
+        ones = {(self._shape(name), at): f"{name}_size_{at}" for name, at in sizes.ones}
         for name, tensor in self.tensors.items():
-            extents = [_number(tree_of(text), dims) for text in tensor.shape or ()]
+            shape = self._shape(name)
+            extents = [_number(tree_of(text), dims) for text in shape]
+            sizes.of_callers.add(name)
+            for at in range(len(shape)):
+                if (one := ones.get((shape, at))) is not None:
+                    extents[at] = sizes.of_one(one, self.way)
             buffer = Buffer(name, values=tensor.values)
             kind = _TYPES.get(tensor.dtype or "", "")
             values[name] = Tensor(buffer, dict(enumerate(extents)), len(extents), kind)
         return values
+
+    def _shape(self, name: str) -> tuple[str, ...]:
+        return tuple(self.tensors[name].shape or ()) if name in self.tensors else ()
 
     def drafted(self, draft: Draft) -> Draft:
         """A draft by this call: what the caller was, its sizes, and how it was reached."""

@@ -151,6 +151,12 @@ class Sizes:
     """The variables by which loops number their launches that are dims; None for all of them."""
     in_code: dict[str, int] = field(default_factory=dict)
     """Dim → the size that the code gives it."""
+    of_callers: set[str] = field(default_factory=set)
+    """Tensors whose extents a caller gives."""
+    ones: set[tuple[str, int]] = field(default_factory=set)
+    """Tensor and place of the extents of 1 of such tensors that the code asks for: a test with one channel gives them,
+    and they are dims.
+    """
     apart: dict[str, str] = field(default_factory=dict)
     """Dim with the name of its function, as another one has its own name → that."""
     extents: set[str] = field(default_factory=set)
@@ -248,6 +254,12 @@ class Sizes:
             self.say(f"{name} is {size} in {where}{why}{checks}")
         return dim(name, self.dims[name])
 
+    def of_one(self, name: str, where: str) -> Number:
+        """A dim that is 1 in the code, with a name that is made up."""
+        root = root_of(name, self.same)
+        self.nameless.update({name} if root == name else ())
+        return self.dim_in_code(root, 1, where)
+
     def is_round(self, name: str) -> bool:
         """Whether a variable that numbers the launches of a loop is a dim."""
         return self.rounds is None or name in self.rounds
@@ -326,6 +338,8 @@ class Sizes:
             name = f"{tensor.buffer.name}_size_{place}"
             self.nameless.add(name)
             tensor.sizes[place] = self.free(self.asked.names.get((tensor.buffer.name, place), name))
+        elif tensor.buffer.name in self.of_callers and tensor.sizes[place].text == "1":
+            self.ones.add((tensor.buffer.name, place))
         return tensor.sizes[place]
 
     def elements(self, tensor: Tensor) -> Number:

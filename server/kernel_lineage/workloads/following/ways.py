@@ -75,6 +75,7 @@ def follow_way(
     same: dict[str, str] = {}
     threads: dict[str, bool] = {}
     usual: dict[str, int] = {}
+    ones: set[tuple[str, int]] = set()
     result = None
     for _ in range(_ROUNDS):
         sizes = Sizes(
@@ -86,6 +87,7 @@ def follow_way(
             wanted_block=block,
             with_literals=with_literals,
             with_typed=with_typed,
+            ones={*ones},
             compiled=compiled,
             rounds=rounds,
         )
@@ -103,14 +105,16 @@ def follow_way(
         of_block = (one for part in launch.parts for one in threads_of(part, sizes).items())
         more = {n: is_of_block for n, is_of_block in of_block if n not in threads}
         copies = _copies_of_used(launch, sizes)
-        if not sizes.equal and not broken and not wider and not more and not copies:
+        is_more = bool(wider or more or copies or sizes.ones - ones)
+        ones |= sizes.ones
+        if not sizes.equal and not broken and not is_more:
             break
         for one, other in (*sizes.equal.items(), *copies.items()):
             _join(same, one, other, sizes.nameless)
         threads |= more
         usual |= dict.fromkeys(more, _usual_threads(launch, more))
         fitted = fitted_sizes(sizes.dims, tuple(sizes.promises))
-        if not sizes.equal and not wider and not more and not copies and dict(fitted) == sizes.dims:
+        if not sizes.equal and not is_more and dict(fitted) == sizes.dims:
             break
         dims = {n: size for n, size in fitted.items() if n not in threads}
     return result

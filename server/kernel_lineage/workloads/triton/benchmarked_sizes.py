@@ -20,12 +20,29 @@ def with_sizes_of(draft: Draft, timed: Sequence[Draft]) -> Draft:
 
     Sizes of the draft itself are left where one of the others has them: what is timed is told already.
     """
-    solved = [sizes for other in timed if (sizes := _fitting(draft, other)) is not None]
+    solved = _solved(draft, timed)
     if not solved or any(sizes == dict(draft.dims) for sizes in solved):
         return draft
+    return _noted(replace(draft, dims=solved[0], others=tuple(solved[1:])), timed[0])
+
+
+def benchmarked_alone(draft: Draft, timed: Sequence[Draft]) -> Draft | None:
+    """The first of the drafts that are timed, where it is complete and a draft has the sizes of none of them: a test
+    with one extent for two axes is no launch of a benchmark at any sizes.
+    """
+    is_alone = bool(timed) and not timed[0].missing and not _solved(draft, timed)
+    return _noted(timed[0], timed[0]) if is_alone else None
+
+
+def _noted(draft: Draft, timed: Draft) -> Draft:
+    """The draft that says who times its sizes."""
     notes = (s for s in draft.assumed if not s.startswith("sizes are those of "))
-    note = f"sizes are those that {timed[0].way}{BENCHMARKED}"
-    return replace(draft, dims=solved[0], others=tuple(solved[1:]), assumed=(note, *notes))
+    return replace(draft, assumed=(f"sizes are those that {timed.way}{BENCHMARKED}", *notes))
+
+
+def _solved(draft: Draft, timed: Sequence[Draft]) -> list[dict[str, int]]:
+    """The dims of a draft where it is as drafts that are timed."""
+    return [sizes for other in timed if (sizes := _fitting(draft, other)) is not None]
 
 
 def _fitting(draft: Draft, other: Draft) -> dict[str, int] | None:

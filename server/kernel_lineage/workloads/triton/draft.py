@@ -16,7 +16,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import stepped_over
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED, USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
-from kernel_lineage.workloads.triton.benchmarked_sizes import with_sizes_of
+from kernel_lineage.workloads.triton.benchmarked_sizes import benchmarked_alone, with_sizes_of
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.descriptors import aligned, taken_apart
@@ -71,6 +71,8 @@ def triton_drafts(
         if reading.tested and not draft.missing:
             if timed is None:
                 timed = tuple(_of_users(kernel, path, own, sites, touches, modules, Ways.timed_in))
+            if (alone := benchmarked_alone(draft, timed)) is not None:
+                yield alone
             draft = with_sizes_of(draft, timed)
         yield draft
         unshaped |= reading.unshaped

@@ -15,7 +15,6 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.layouts import dims_at, other_numbers, workload_of_launch
 from kernel_lineage.workloads.model import Draft, View
-from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.triton.draft import drafts_of_callers
 
@@ -38,7 +37,7 @@ class _Form:
 
 
 def other_launches(
-    path: Path, kernel: Kernel, workload: Workload, most: int
+    path: Path, kernel: Kernel, workload: Workload, state: State, most: int
 ) -> Iterator[tuple[str, Workload | str, Mapping[str, View]]]:
     """What callers launch with other dtypes, flags or numbers: what it is called, its workload, or why it has none, and
     the tensors of the host that are parts of the memory which the workload gives.
@@ -49,7 +48,6 @@ def other_launches(
         return
     spec = workload.launch.spec()
     own = _Form({a.name: a.dtype for a in workload.args if a.is_pointer}, _flags(spec.constexpr))
-    state = State(folder_of(path))
     forms: dict[str, tuple[Draft, _Form]] = {}
     flagged: list[str] = []
     laid_out: dict[frozenset[str], str] = {}
@@ -70,6 +68,8 @@ def other_launches(
             laid_out.setdefault(frozenset(numbers), name)
         else:
             typed.append(name)
+    # What nothing tells of a launch may be of another type than is taken.
+    typed.sort(key=lambda one: bool(forms[one][0].missing))
     for name in [*flagged[:1], *laid_out.values(), *typed, *flagged[1:]][:most]:
         draft, form = forms[name]
         if name in typed:
