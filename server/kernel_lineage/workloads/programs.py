@@ -49,6 +49,7 @@ from kernel_lineage.workloads.skipped_launches import skipped_launches
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.torch_beside import torch_beside
 from kernel_lineage.workloads.triton.function_program import function_steps
+from kernel_lineage.workloads.triton.no_longer_made import check_made
 
 
 def program_from_file(
@@ -123,6 +124,7 @@ def program_from_file(
         whole = whole_of() if not launch else ""
         if isinstance(whole, str):
             raise type(error)("; ".join(filter(None, (str(error), whole)))) from error
+        check_made(whole, former, source, bare, path, workload)
         return replace(_with_skipped(whole, former, source), of_torch=of_torch, name=name or path.name)
     program = replace(program, of_torch=of_torch)
     beside = tuple(k for k in launched_beside(bare, former, source) if there is None or k != there.name)
@@ -134,6 +136,7 @@ def program_from_file(
         whole = whole_of()
         if isinstance(whole, Program) and (whole.launched_where or _chooses(whole)):
             program = whole
+    check_made(program, former, source, bare, path, workload)
     return replace(_with_skipped(program, former, source), name=name or path.name)
 
 

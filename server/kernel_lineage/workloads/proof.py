@@ -24,6 +24,7 @@ from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.host_program import buffer_of
@@ -165,12 +166,11 @@ def prove(
         finally:
             idle.put(worker)
 
-    inner = {k.name for k in kernels if baseline.scratch and _writes_no_output(k, baseline)}
     of_kinds = [
         m
         for k in kernels
         for m in mutants_of(k)
-        if (kinds is None or m.kind in kinds) and not (m.kind == _EVERY_ONE and k.name in inner)
+        if (kinds is None or m.kind in kinds) and not (m.kind == _EVERY_ONE and _of_own(m, k, baseline))
     ]
     chosen = tuple(spread(of_kinds, per_kind))
     done = 0
@@ -219,18 +219,23 @@ def _is_one_killed(tried: Iterable[Tried]) -> bool:
     return any(one.fate == "killed" for one in _dropped(tried))
 
 
-def _writes_no_output(kernel: Kernel, program: Program) -> bool:
-    """Whether all that a kernel writes are buffers of the program's own: what lies there zero may be as good."""
+def _of_own(mutant: Mutant, kernel: Kernel, program: Program) -> bool:
+    """Whether a mutant stores to buffers of the program's own: what lies there zero may be as good."""
     own = {scratch.name for scratch in program.scratch}
+    if not own or handed_on(kernel):
+        return False
     roles = roles_of(kernel)
     written = {
-        buffer_of(word)
+        (parameter.name, buffer_of(word))
         for step in program.steps
         if isinstance(step, LaunchStep) and step.entry.rpartition("::")[2] == kernel.name
         for parameter, word in zip(kernel.parameters, step.arguments, strict=False)
-        if parameter.pointer and roles.get(parameter.name, "inout") != "input"
+        if roles.get(parameter.name, "inout" if parameter.pointer else "input") != "input"
     }
-    return bool(written) and written <= own and not handed_on(kernel)
+    lines = mutant.source.decode("utf-8", "replace").splitlines()
+    here = {*WORD.findall(lines[mutant.line - 1])} if 0 < mutant.line <= len(lines) else set()
+    named = {(name, buffer) for name, buffer in written if name in here} or written
+    return bool(named) and {buffer for _, buffer in named} <= own
 
 
 def spread(mutants: Iterable[Mutant], per_kind: int) -> Iterable[Mutant]:
