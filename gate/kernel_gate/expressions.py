@@ -1,8 +1,8 @@
 """The small language of workloads: arithmetic over named numbers, parsed with `ast` and never evaluated as Python.
 
 Numbers, `inf`, names, `+ - * / // % **`, unary minus, comparisons, `and or not`, `a if c else b`, and the functions
-`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`, `bit_or`. C's integer division is
-written `//`.
+`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`, `round`, `bit_length`, `bit_and`,
+`bit_or`. C's integer division is written `//`.
 Names are those of C++ as well: `in` and `lambda` are names here.
 """
 
@@ -36,9 +36,9 @@ MAX_BITS = 256
 """The most bits that `**` may give: no expression grows a number without bound."""
 
 
-def ceil_div(a: Number, b: Number) -> Number:
+def ceil_div(a: Number, b: Number) -> int:
     """The smallest integer that is at least a / b, for b > 0."""
-    return -(-a // b)
+    return int(-(-a // b))
 
 
 def next_power_of_2(n: Number) -> int:
@@ -55,6 +55,8 @@ def _power(a: Number, b: Number) -> Number:
 
 FUNCTIONS: dict[str, Callable[..., Number]] = {
     "abs": abs,
+    "bit_and": operator.and_,
+    "bit_length": int.bit_length,
     "bit_or": operator.or_,
     "ceil_div": ceil_div,
     "cdiv": ceil_div,
@@ -63,6 +65,7 @@ FUNCTIONS: dict[str, Callable[..., Number]] = {
     "max": max,
     "min": min,
     "next_power_of_2": next_power_of_2,
+    "round": round,
 }
 
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {

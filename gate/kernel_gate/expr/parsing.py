@@ -94,8 +94,8 @@ class Reading:
                 for other in rest:
                     first = join(first, other)
                 return first
-            case "bit_or", [a, b]:
-                return terms.bitwise("|", a, b)
+            case "bit_and" | "bit_or", [a, b]:
+                return terms.bitwise("&" if name == "bit_and" else "|", a, b)
             case "abs", [a]:
                 return terms.maximum(a, terms.sub(Num(0), a))
             case "next_power_of_2", [Num(value)]:

@@ -204,7 +204,7 @@ def _method_call(
         return (one,)
     if isinstance(of, Tensor):
         return (reader.of_torch(name, [of, *args], named, tensor_function(name, of, args, named)),)
-    if isinstance(of, (list, dict, tuple, set, str, range)) or type(of) is int:
+    if isinstance(of, (list, dict, tuple, set, str, range, Size)) or type(of) is int:
         return (container_method(reader, of, name, args, named),)
     return (of,) if isinstance(of, Unknown) else None
 

@@ -169,25 +169,44 @@ def _chosen(asked: Size, one: object, other: object) -> object | None:
 
 
 def _either(frame: Frame, disjunction: bool, values: list[ast.expr]) -> object:
-    unknown: object = None
-    last: object = not disjunction
-    parts: list[Size] = []
+    """`a or b`, `a and b`: the first that decides, else the last; what is not known decides nothing."""
+    reader, parts = frame.reader, list[object]()
     for node in values:
-        last = frame.evaluate(node)
-        if frame.reader.is_exact and isinstance(last, Size):
-            parts.append(last)
-            continue
-        holds = frame.reader.truth(last)
-        if holds is disjunction:
-            return last
-        if holds is None and unknown is None:
-            unknown = last if isinstance(last, (Unknown, Open)) else Unknown(f"`{ast.unparse(node)}`")
-    if parts and unknown is None:
-        return _joined(ast.Or() if disjunction else ast.And(), parts)
-    return unknown if unknown is not None else last
+        parts.append(frame.evaluate(node))
+        is_size = reader.is_exact and isinstance(parts[-1], Size)
+        if not is_size and reader.truth(parts[-1]) is disjunction:
+            break
+    last = parts[-1]
+    sizes = [p for p in parts if isinstance(p, Size)] if reader.is_exact else []
+    unknown = [n for p, n in zip(parts, values, strict=False) if p not in sizes and reader.truth(p) is None]
+    decides = last not in sizes and reader.truth(last) is disjunction
+    if unknown and not (decides and (isinstance(last, bool) or not reader.is_exact)):
+        value = parts[values.index(unknown[0])]
+        return value if isinstance(value, (Unknown, Open)) else Unknown(f"`{ast.unparse(unknown[0])}`")
+    return _first_of(disjunction, sizes if last in sizes else [*sizes, last]) if sizes else last
 
 
-def _joined(op: ast.boolop, parts: list[Size]) -> object:
+def _first_of(disjunction: bool, parts: Sequence[object]) -> object:
+    """`a or b` of sizes: a condition of conditions, or the number that it gives."""
+    numbers = [p for p in parts if is_number(p)]
+    if len(numbers) < len(parts):
+        return Unknown("a number or something else")
+    if all(map(_is_condition, numbers)):
+        return _joined(ast.Or() if disjunction else ast.And(), numbers)
+    *earlier, chosen = numbers
+    for part in reversed(earlier):
+        own, other = tree_of(part), tree_of(chosen)
+        chosen = size_of(ast.IfExp(own, *((own, other) if disjunction else (other, own))))
+    return chosen
+
+
+def _is_condition(value: object) -> bool:
+    tree = tree_of(value)
+    is_not = isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
+    return is_not or isinstance(value, bool) or isinstance(tree, (ast.Compare, ast.BoolOp))
+
+
+def _joined(op: ast.boolop, parts: Sequence[object]) -> object:
     """A condition of several, each over sizes."""
     return size_of(ast.BoolOp(op, [tree_of(part) for part in parts])) if len(parts) > 1 else parts[0]
 
@@ -206,8 +225,19 @@ def _comprehended(
     for item in over or ():
         frame.reader.spend_round()
         assign(frame, loops[0].target, item)
-        if all(frame.reader.truth(frame.evaluate(test)) is not False for test in loops[0].ifs):
+        if all(_is_kept(frame, test) for test in loops[0].ifs):
             yield from _comprehended(frame, elements, loops[1:], inner=True)
+
+
+def _is_kept(frame: Frame, test: ast.expr) -> bool:
+    """Whether a comprehension takes an item, as far as that is known."""
+    asked = frame.evaluate(test)
+    holds = frame.reader.truth(asked)
+    if holds is None:
+        frame.reader.uncertain(test)
+    elif isinstance(asked, Size):
+        frame.reader.decides(frame, test, holds)
+    return holds is not False
 
 
 def _with_sized_parts(frame: Frame, tensor: Tensor, places: Sequence[object]) -> list[object]:

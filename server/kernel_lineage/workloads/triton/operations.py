@@ -21,6 +21,7 @@ from kernel_lineage.workloads.triton.values import (
     Size,
     Tensor,
     Unknown,
+    called,
     is_number,
     size_of,
     tree_of,
@@ -50,12 +51,15 @@ _ORDERED: dict[type[ast.cmpop], Any] = {
 def arithmetic(node: ast.BinOp, op: ast.operator, left: object, right: object) -> object:
     """What an operator gives; `Unknown` where an operand is."""
     if is_number(left) and is_number(right):
+        if isinstance(op, ast.Pow) and left == 2:
+            return _power_of_2(right)
         if isinstance(op, _OF_NUMBERS):
             return size_of(ast.BinOp(tree_of(left), op, tree_of(right)))
         if isinstance(left, int) and isinstance(right, int) and type(op) in _OPERATORS:
             if isinstance(op, ast.LShift) and right > MOST_NUMBER.bit_length():
                 return Unknown(f"`{ast.unparse(node)}`")
             return _OPERATORS[type(op)](left, right)
+        return _of_bits(node, op, left, right)
     if isinstance(op, ast.Mult):
         for many, times in ((left, right), (right, left)):
             if isinstance(many, (list, tuple, str)) and type(times) is int:
@@ -67,6 +71,29 @@ def arithmetic(node: ast.BinOp, op: ast.operator, left: object, right: object) -
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return _of_tensors(node, op, left, right)
     return _unknown_of(node, left, right)
+
+
+def _of_bits(node: ast.expr, op: ast.operator, left: Any, right: Any) -> object:
+    """Shifts of sizes as products and quotients, and the bits that two of them have."""
+    match op:
+        case ast.LShift():
+            return left * _power_of_2(right)
+        case ast.RShift():
+            return left // _power_of_2(right)
+        case ast.BitAnd():
+            return called("bit_and", left, right)
+        case ast.BitOr():
+            return called("bit_or", left, right)
+    return _unknown_of(node, left, right)
+
+
+def _power_of_2(exponent: int | float | Size) -> Any:
+    """A power of two: of as many bits as a number has, the one that is above it."""
+    tree = tree_of(exponent)
+    match tree:
+        case ast.Call(func=ast.Name(id="bit_length"), args=[of]):
+            return called("next_power_of_2", called("abs", size_of(of)) + 1)
+    return size_of(ast.BinOp(ast.Constant(2), ast.Pow(), tree))
 
 
 def _unknown_of(node: ast.expr, *operands: object) -> Unknown:

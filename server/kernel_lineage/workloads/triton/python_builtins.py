@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,7 @@ def builtin_function(reader: Reader, name: str, args: list[object], named: Mappi
             return instance_of(reader, first, args[1])
         case "hasattr" | "getattr" if len(args) > 1 and isinstance(args[1], str):
             return _by_name(reader, name, first, args[1], args[2:])
-        case "min" | "max" | "abs" | "int" | "float" | "bool" | "round" | "pow":
+        case "min" | "max" | "abs" | "int" | "float" | "bool" | "round" | "pow" if not named:
             return _of_numbers(reader, name, args)
         case "len" if isinstance(first, (tuple, list, dict, set, str, range)):
             return len(first)
@@ -78,7 +79,7 @@ def builtin_function(reader: Reader, name: str, args: list[object], named: Mappi
         case "divmod" if len(args) == 2 and all(map(is_number, args)):
             left, right = (tree_of(g) for g in args)
             return tuple(size_of(ast.BinOp(left, op, right)) for op in (ast.FloorDiv(), ast.Mod()))
-        case "math.prod" | "functools.reduce" | "sum":
+        case "math.prod" | "functools.reduce" | "sum" if not named:
             return _folded(reader, name, args)
         case "dict":
             return {**(first if isinstance(first, dict) else {}), **named}
@@ -109,8 +110,9 @@ def _of_items(reader: Reader, name: str, args: list[object], named: Mapping[str,
         case "tuple" | "list" | "set" | "frozenset" | "sorted" | "reversed" | "iter" | "tqdm":
             if first is None:
                 return next((g for g in args if isinstance(g, Unknown)), Unknown(f"{name}(…)"))
-            if last == "sorted" and all(isinstance(i, (int, float)) for i in first):
-                return sorted(i for i in first if isinstance(i, (int, float)))
+            if last == "sorted" and all(isinstance(i, (int, float)) for i in first) and "key" not in named:
+                numbers = [i for i in first if isinstance(i, (int, float))]
+                return sorted(numbers, reverse=named.get("reverse") is True)
             return tuple(first) if last == "tuple" else first[::-1] if last == "reversed" else first
         case "zip" if len(lists) == len(items):
             return list(zip(*lists, strict=False))
@@ -156,6 +158,10 @@ def _folded(reader: Reader, name: str, args: list[object]) -> object:
     by = {"sum": "add", "math.prod": "mul"}.get(name, "")
     if not by and args:
         asked = args.pop(0)
+        items = reader.items_of(args[0]) if args and isinstance(asked, Function) else None
+        if isinstance(asked, Function) and items is not None:
+            several = [*args[1:], *items]
+            return functools.reduce(lambda a, b: reader.enter(asked, [a, b], {}), several)
         by = asked.name.rpartition(".")[2] if isinstance(asked, External) else ""
     numbers = reader.items_of(args[0]) if args else None
     if (
@@ -183,12 +189,28 @@ def _of_numbers(reader: Reader, name: str, args: list[object]) -> object:
     if name == "pow" and len(args) == 2:
         return size_of(ast.BinOp(tree_of(first), ast.Pow(), tree_of(args[1])))
     if name == "bool":
-        return reader.truth(first)
-    if name in ("int", "round") and isinstance(value_at(first, reader.sizes), float):
-        return number_function("math.floor", args[:1])
+        is_size = isinstance(first, Size)
+        return (
+            size_of(ast.Compare(tree_of(first), [ast.NotEq()], [ast.Constant(0)])) if is_size else bool(first)
+        )
+    number = value_at(first, reader.sizes)
+    if isinstance(first, Size) and isinstance(number, float) and name in ("int", "round"):
+        if len(args) > 1:
+            return Unknown(f"{name}(…)")
+        # Towards zero: what is negative at some sizes is rounded up there.
+        down, up = (number_function(f"math.{n}", [first]) for n in ("floor", "ceil"))
+        positive = ast.Compare(tree_of(first), [ast.GtE()], [ast.Constant(0)])
+        is_plain = _is_natural(tree_of(first)) and number >= 0
+        towards = down if is_plain else size_of(ast.IfExp(positive, tree_of(down), tree_of(up)))
+        return called("round", first) if name == "round" else towards
     if isinstance(first, (int, float)):
         return {"int": int, "float": float}.get(name, round)(first)
     return first
+
+
+def _is_natural(tree: ast.expr) -> bool:
+    """Whether nothing is subtracted in a number of sizes."""
+    return not any(isinstance(n, (ast.Sub, ast.USub)) for n in ast.walk(tree))
 
 
 def _one(reader: Reader, value: object) -> object:
@@ -200,10 +222,17 @@ def _one(reader: Reader, value: object) -> object:
 
 
 def _quantified(reader: Reader, every: bool, items: Sequence[object]) -> object:
-    held = [reader.truth(i) for i in items]
+    """Whether all of some values are true, or any is; a condition over sizes where some of them are one."""
+    conditions = [tree_of(i) for i in items if isinstance(i, Size)]
+    held = [reader.truth(i) for i in items if not isinstance(i, Size)]
     if (not every) in held:
         return not every
-    return Unknown("a condition") if None in held else every
+    if None in held:
+        return Unknown("a condition")
+    of = ast.And() if every else ast.Or()
+    return (
+        size_of(ast.BoolOp(of, conditions) if len(conditions) > 1 else conditions[0]) if conditions else every
+    )
 
 
 def _by_name(reader: Reader, name: str, of: object, attr: str, default: list[object]) -> object:
@@ -251,6 +280,8 @@ def container_method(
     """What a method of a list, a dict, a set or a text gives; it changes lists and dicts."""
     if isinstance(of, dict):
         return _dict_method(reader, of, name, args, named)
+    if isinstance(of, Size) and name == "bit_length":
+        return called("bit_length", of)
     if isinstance(of, tuple) and name == "numel":
         return product([e for e in of if isinstance(e, (int, Size))])
     if isinstance(of, set) and name == "add" and args:

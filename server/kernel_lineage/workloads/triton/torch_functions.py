@@ -104,13 +104,25 @@ def _rounded(name: str, value: object) -> object:
     if isinstance(value, (int, float)):
         return math.ceil(value) if name == "ceil" else math.floor(value)
     tree = tree_of(value)
-    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div):
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div) and _is_whole(tree.left, tree.right):
         if name == "ceil":
             return size_of(ast.Call(ast.Name("ceil_div", ast.Load()), [tree.left, tree.right], []))
         return size_of(ast.BinOp(tree.left, ast.FloorDiv(), tree.right))
     if name == "ceil":
         return called("ceil_div", value, 1)
-    return size_of(ast.BinOp(tree, ast.FloorDiv(), ast.Constant(1)))
+    up = tree_of(called("ceil_div", size_of(ast.UnaryOp(ast.USub(), tree)), 1))
+    return size_of(ast.UnaryOp(ast.USub(), up))
+
+
+def _is_whole(*trees: ast.expr) -> bool:
+    """Whether some numbers are whole where their names are."""
+    parts = [part for tree in trees for part in ast.walk(tree)]
+    return not any(
+        isinstance(part, (ast.Div, ast.Pow))
+        or (isinstance(part, ast.Constant) and isinstance(part.value, float))
+        or (isinstance(part, ast.Name) and part.id == "log2")
+        for part in parts
+    )
 
 
 def torch_function(name: str, args: Sequence[object], named: Mapping[str, object]) -> object:
