@@ -77,7 +77,11 @@ from einops import rearrange
 def run(x, gate):
     B, T, D = x.shape
     rearrange(gate, "b k -> k b")"""
+SEVERAL_AT_ONCE = """\
+def run(x, gate):
+    (B, T, D), (rows, cols) = x.shape, gate.shape"""
 NOTES = {
+    "several taken apart at once": (SEVERAL_AT_ONCE, "rows * cols"),
     "a docstring": (DOCSTRING, "batch * H"),
     "names as the code has them": (NAMES_AS_THE_CODE_HAS_THEM, "B * D"),
     "a comment": (COMMENT, "B * (T // 2)"),

@@ -33,11 +33,13 @@ def doubled(x):
         ("import kit", "kit.doubled(x)"),
         ("from kit import doubled", "doubled(x)"),
         ("import kit.double", "kit.double.doubled(x)"),
+        ("from kit import twice", "twice(x)"),
+        ("import kit", "kit.twice(x)"),
     ],
 )
 def test_a_test_that_imports_the_package_tells_the_sizes(tmp_path: Path, imports: str, call: str) -> None:
     files = {
-        "kit/__init__.py": "from .double import doubled\n",
+        "kit/__init__.py": "from .double import doubled\nfrom .double import doubled as twice\n",
         "kit/double.py": KERNEL,
         "tests/test_all.py": f"import torch\n{imports}\n\ndef test_it():\n    x = torch.randn(6, 40)\n    {call}\n",
     }

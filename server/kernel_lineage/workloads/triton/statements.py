@@ -100,6 +100,9 @@ def _want_axes(frame: Frame, target: ast.expr, value: ast.expr) -> None:
         ) if frame.reader.chooses and not any(isinstance(p, ast.Starred) for p in parts):
             tensor = frame.reader.opened(frame.evaluate(of), "shape")
             frame.reader.wants(tensor, [p.id if isinstance(p, ast.Name) else "" for p in parts])
+        case ast.Tuple(elts=parts), ast.Tuple(elts=values) if len(parts) == len(values):
+            for part, inner in zip(parts, values, strict=True):
+                _want_axes(frame, part, inner)
 
 
 def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr) -> None:

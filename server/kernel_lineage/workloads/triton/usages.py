@@ -129,6 +129,8 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
     }
     importers: dict[Path, HostModule] = {}
     paths = {m.path for m in wanted.values()}
+    for _ in range(_STEPS_AWAY):
+        names |= _renamed(names, paths, modules)
     for path in modules.mentioning(frozenset(n.encode() for n in names)):
         if path in wanted or path.name == "__init__.py":
             continue
@@ -138,6 +140,22 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
         ):
             importers[path] = module
     return importers
+
+
+def _renamed(names: Collection[str], paths: Collection[Path], modules: Modules) -> set[str]:
+    """What packages call some names of modules besides, `from .ops import rows_sum as total`."""
+    packages = (
+        p for p in modules.mentioning(frozenset(n.encode() for n in names)) if p.name == "__init__.py"
+    )
+    read = (module for path in packages if (module := modules.read(path)) is not None)
+    return {
+        local
+        for module in read
+        for local, (_, inner) in module.imports.items()
+        if inner in names
+        and local not in names
+        and any(there in paths for there in _defining(module, local, names, modules))
+    }
 
 
 def _defining(module: HostModule, local: str, names: Collection[str], modules: Modules) -> Iterator[Path]:
