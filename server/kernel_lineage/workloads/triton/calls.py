@@ -30,6 +30,7 @@ from kernel_lineage.workloads.triton.objects import (
     Names,
     Stopped,
 )
+from kernel_lineage.workloads.triton.parts import SPLITS, split_sizes
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
 from kernel_lineage.workloads.triton.statements import assign
 from kernel_lineage.workloads.triton.tensor_shapes import is_float
@@ -203,6 +204,8 @@ def _method_call(
     if name == "item" and isinstance(of, Tensor) and (one := reader.element(of)) is not None:
         return (one,)
     if isinstance(of, Tensor):
+        if name in SPLITS:
+            name, args, named = "split", [*split_sizes(reader, name, of, args, named)], {}
         return (reader.of_torch(name, [of, *args], named, tensor_function(name, of, args, named)),)
     if isinstance(of, (list, dict, tuple, set, str, range, Size)) or type(of) is int:
         return (container_method(reader, of, name, args, named),)
@@ -338,6 +341,9 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
         sizes = (tuple, list) if name in _BESIDE_VALUES else object
         args = [reader.example(g) if isinstance(g, sizes) else g for g in args]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
+    if of_torch and last in SPLITS and args and isinstance(args[0], Tensor):
+        args, named = [args[0], *split_sizes(reader, last, args[0], args[1:], named)], {}
+        name = "torch.split"
     value = reader.of_torch(name, args, named, torch_function(name, args, named))
     if examples and name in _OF_ELEMENTS and isinstance(value, Tensor) and value.shape and is_float(value):
         # Numbers that are written out one by one: how many there are is an example too.

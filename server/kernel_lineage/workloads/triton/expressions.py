@@ -13,6 +13,7 @@ from kernel_lineage.workloads.triton.device_facts import near_memory
 from kernel_lineage.workloads.triton.guards import keep
 from kernel_lineage.workloads.triton.objects import Frame, Function, Instance
 from kernel_lineage.workloads.triton.operations import arithmetic, compare, key_of
+from kernel_lineage.workloads.triton.parts import within
 from kernel_lineage.workloads.triton.statements import agreed, assign
 from kernel_lineage.workloads.triton.tensor_shapes import indexed
 from kernel_lineage.workloads.triton.torch_formulas import OPERATORS
@@ -265,7 +266,8 @@ def _item(frame: Frame, value: object, at: object, node: ast.expr) -> object:
             return Unknown(f"the shape of {value.name}")
         places = at if isinstance(at, tuple) else (at,)
         reader.wants(value, [""] * sum(isinstance(p, (int, Size, slice)) for p in places))
-        item = indexed(value, _with_sized_parts(frame, value, places))
+        cut = within(reader, value, places) if reader.is_exact else _with_sized_parts(frame, value, places)
+        item = indexed(value, cut)
         picks = any(isinstance(p, Tensor) for p in places)
         return reader.of_torch("getitem", [value, at], {}, item) if picks else item
     if isinstance(value, (tuple, list, range, str)):

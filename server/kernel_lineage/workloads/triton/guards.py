@@ -9,10 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.promises import broken, fitted_sizes, says_nothing
 from kernel_lineage.workloads.triton.objects import Frame
 from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor, tree_of
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.triton.host import Reader
 
 
 def keep(frame: Frame, test: ast.expr, holds: bool) -> None:
@@ -35,8 +39,7 @@ def keep(frame: Frame, test: ast.expr, holds: bool) -> None:
         case _:
             asked = frame.evaluate(test)
             for promise in _parts(tree_of(asked), holds) if isinstance(asked, Size) else ():
-                if not says_nothing(promise):
-                    _promised(frame, promise)
+                promised(frame.reader, promise)
 
 
 def _parts(test: ast.expr, holds: bool) -> Iterator[str]:
@@ -58,9 +61,10 @@ def _typed(frame: Frame, name: str, dtype: object) -> None:
         frame.reader.typed.add(tensor.name)
 
 
-def _promised(frame: Frame, promise: str) -> None:
+def promised(reader: Reader, promise: str) -> None:
     """A promise that some sizes keep; one that none is found for says more than is understood."""
-    reader = frame.reader
+    if says_nothing(promise):
+        return
     whole = {name: size for name, size in reader.sizes.items() if isinstance(size, int)}
     if promise in reader.promises or (not reader.chooses and broken(whole, (promise,))):
         return

@@ -11,7 +11,7 @@ from typing import Any
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.elements import elements_of
 from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Module
-from kernel_lineage.workloads.triton.tensor_shapes import broadcast, is_float, matrix_product
+from kernel_lineage.workloads.triton.tensor_shapes import broadcast, is_float, matrix_product, rows_of
 from kernel_lineage.workloads.triton.values import (
     MOST_ITEMS,
     MOST_NUMBER,
@@ -213,7 +213,9 @@ def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
         numbers = elements_of(value)
         if numbers is not None and len(value.shape) == 1:
             return list(numbers)
-        rows = value_at(value.shape[0], sizes)
+        views, rows = rows_of(value), value_at(value.shape[0], sizes)
+        if views is not None:
+            return list(views)
         if isinstance(rows, int) and rows <= 256:
             return [Tensor("", value.shape[1:], value.dtype, value.values)] * rows
     return None
@@ -222,7 +224,7 @@ def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
 def unpacked(value: object, targets: list[ast.expr]) -> list[object]:
     """One value for each target; `*rest` takes what is left."""
     if isinstance(value, Tensor) and value.shape and value.shape[0] == len(targets):
-        value = (Tensor("", value.shape[1:], value.dtype, value.values),) * len(targets)
+        value = rows_of(value)
     if isinstance(value, Instance) and value.of == "values and indices":
         value = tuple(value.attributes.values())
     if isinstance(value, (tuple, list, range)):

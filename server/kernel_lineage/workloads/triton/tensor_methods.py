@@ -14,6 +14,7 @@ from kernel_lineage.workloads.triton.tensor_shapes import (
     expanded,
     narrowed,
     permuted,
+    rows_of,
     with_axis,
     without,
 )
@@ -94,7 +95,7 @@ def method(tensor: Tensor, name: str, args: Sequence[object], named: Mapping[str
         return name == "is_floating_point" and floats
     if name == "element_size" and tensor.dtype:
         return dtype_bytes(tensor.dtype)
-    if name in ("get_device", "storage_offset"):
+    if name == "get_device" or (name == "storage_offset" and tensor.memory is None):
         return 0
     listed = args[0] if args and isinstance(args[0], (tuple, list)) else args
     if tensor.shape is None and name in ("view", "reshape") and -1 not in listed:
@@ -213,11 +214,10 @@ def _view(
             axis is not None and len(args) == 3 and all(isinstance(g, (int, Size)) for g in args[1:])
         ):
             return narrowed(tensor, axis, args[1], args[2])  # type: ignore[arg-type]
-        case "chunk" | "split":
-            return _parts(tensor, name, first, argument(args, named, 1, "dim", default=0))
+        case "split":
+            return _parts(tensor, first, argument(args, named, 1, "dim", default=0))
         case "unbind":
-            rows = shape[axis or 0] if shape else 0
-            return (without(tensor, axis or 0),) * rows if isinstance(rows, int) else Unknown("unbind")
+            return rows_of(tensor, axis or 0) or Unknown("unbind")
         case "repeat":
             return _repeated(tensor, listed)
         case "repeat_interleave":
@@ -236,20 +236,11 @@ def _repeated(tensor: Tensor, listed: Sequence[object]) -> object:
     return replace(packed(tensor), shape=tuple(a * b for a, b in zip(own, times, strict=True)))
 
 
-def _parts(tensor: Tensor, name: str, first: object, dim: object) -> object:
-    """`chunk` gives a number of parts, `split` parts of a size or of several sizes."""
-    shape = tensor.shape or ()
-    axis = _axis(dim, len(shape))
-    if axis is None:
-        return Unknown("the axis of a split")
-    extent = shape[axis]
-    if name == "split" and isinstance(first, (tuple, list)):
-        sizes = [s for s in first if isinstance(s, (int, Size))]
-    elif name == "chunk" and isinstance(first, int):
-        sizes = [extent // first] * first
-    elif isinstance(first, int) and isinstance(extent, int):
-        sizes = [first] * (extent // first)
-    else:
-        return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
-    starts: list[int | Size] = list(accumulate(sizes, initial=0))
-    return tuple(narrowed(tensor, axis, start, size) for start, size in zip(starts, sizes, strict=False))
+def _parts(tensor: Tensor, sizes: object, dim: object) -> object:
+    """The parts of some extents."""
+    axis = _axis(dim, len(tensor.shape or ()))
+    whole = [s for s in sizes if isinstance(s, (int, Size))] if isinstance(sizes, (tuple, list)) else []
+    if axis is None or not isinstance(sizes, (tuple, list)) or len(whole) < len(sizes):
+        return Unknown(f"`{tensor.name or 'tensor'}.split(…)`")
+    starts: list[int | Size] = list(accumulate(whole, initial=0))
+    return tuple(narrowed(tensor, axis, start, size) for start, size in zip(starts, whole, strict=False))

@@ -16,6 +16,7 @@ from kernel_lineage.workloads.triton.values import (
     text_of,
 )
 
+_MOST_ROWS = 256
 _RANK = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 6, "bfloat16": 6,
          "float32": 7, "float64": 8}  # fmt: skip
 
@@ -139,6 +140,15 @@ def without(tensor: Tensor, axis: int) -> Tensor:
     return replace(tensor, shape=rest, strides=strides[:axis] + strides[axis + 1 :], memory=_memory(tensor))
 
 
+def rows_of(tensor: Tensor, axis: int = 0) -> tuple[Tensor, ...] | None:
+    """The tensor at each place of an axis, in the same memory; None where the places are not counted."""
+    rows = (tensor.shape or (None,))[axis]
+    if not isinstance(rows, int) or rows > _MOST_ROWS:
+        return None
+    nameless = replace(tensor, name="")
+    return tuple(without(narrowed(nameless, axis, at, 1), axis) for at in range(rows))
+
+
 def _memory(tensor: Tensor) -> int | Size:
     return tensor.memory if tensor.memory is not None else product(tensor.shape or ())
 
@@ -201,7 +211,15 @@ def _sliced(tensor: Tensor, axis: int, part: slice) -> Tensor | Unknown:
             ends.append(extent + end if isinstance(end, int) and end < 0 else end)
         else:
             return end if isinstance(end, Unknown) else Unknown("the end of a slice")
-    if part.step not in (None, 1):
-        return Unknown("a slice with a step")
     start, stop = ends
-    return narrowed(tensor, axis, start, stop - start)
+    portion = narrowed(tensor, axis, start, stop - start)
+    if part.step in (None, 1):
+        return portion
+    if not isinstance(part.step, int) or part.step < 1:
+        return Unknown("a slice with a step")
+    shape, strides = list(portion.shape or ()), list(strides_of(portion))
+    shape[axis] = (shape[axis] + (part.step - 1)) // part.step
+    strides[axis] = strides[axis] * part.step
+    values = "" if portion.values.startswith(("listed(", "permutation(", "offsets(")) else portion.values
+    stepped = replace(portion, shape=tuple(shape), strides=tuple(strides), values=values)
+    return replace(stepped, memory=_memory(portion))

@@ -15,7 +15,9 @@ from kernel_gate.program import Operand as Word
 from kernel_gate.program import Value
 from kernel_lineage.workloads.host_program import OfTorch
 from kernel_lineage.workloads.triton.collector import NEW, SAME, SAME_IF_PACKED, SAME_IF_TYPED, Collector
+from kernel_lineage.workloads.triton.guards import promised
 from kernel_lineage.workloads.triton.objects import Frame
+from kernel_lineage.workloads.triton.parts import SPLITS, within
 from kernel_lineage.workloads.triton.tensor_shapes import indexed
 from kernel_lineage.workloads.triton.torch_formulas import KEPT
 from kernel_lineage.workloads.triton.torch_operations import IN_PLACE, TorchOperations
@@ -34,7 +36,7 @@ from kernel_lineage.workloads.triton.values import (
 )
 
 _FILLED = frozenset({"ones", "ones_like", "new_ones"})
-_PARTS = frozenset({"chunk", "split", "unbind"})
+_PARTS = frozenset({*SPLITS, "unbind"})
 """What gives several views of a tensor."""
 _MADE = re.compile(r"#\d+")
 
@@ -162,12 +164,6 @@ class WholeFunction(Collector):
 
     def _seen(self, name: str, first: Tensor, args: Sequence[object], value: object) -> object:
         """A view of a tensor; where torch can only copy it, the copy."""
-        if name == "chunk" and isinstance(value, tuple) and type(args[0]) is int:
-            axis = args[1] if len(args) > 1 and type(args[1]) is int else 0
-            extent = value_at((first.shape or ())[axis], self.sizes) or 0
-            if extent % args[0]:
-                self.stop("a chunk is smaller than the others")
-            self.holds(f"{text_of((first.shape or ())[axis])} % {args[0]} == 0")
         if name in SAME or name in _PARTS:
             return value
         if not isinstance(value, Tensor) or value.shape is None or not first.buffer:
@@ -179,8 +175,10 @@ class WholeFunction(Collector):
             return self.operations.gives(name, [first], {})
         if name == "view" and args and value.shape == first.shape and value.dtype != first.dtype:
             return None
-        if self._count(value) != self._count(first):
+        counts = [product(t.shape or ()) for t in (value, first)]
+        if value_at(counts[0], self.sizes) != value_at(counts[1], self.sizes):
             raise NotWorked(f"`{name}()` to another number of elements")
+        promised(self, " == ".join(map(text_of, counts)))
         if first.strides is None:
             return replace(value, strides=None, memory=first.memory)
         seen = reshaped_strides(first, value.shape, self.any_sizes)
@@ -199,9 +197,6 @@ class WholeFunction(Collector):
         numbers = [[value_at(s, self.any_sizes) for s in of] for of in (one, other)]
         return all(e == 1 or a == b for e, a, b in zip(extents, *numbers, strict=True))
 
-    def _count(self, tensor: Tensor) -> object:
-        return value_at(product(tensor.shape or ()), self.sizes)
-
     def _typed(
         self, first: Tensor, args: Sequence[object], named: Mapping[str, object], value: Tensor
     ) -> Tensor | None:
@@ -218,7 +213,7 @@ class WholeFunction(Collector):
 
     def stores(self, tensor: Tensor, at: object, value: object) -> None:
         """Elements of a tensor are set."""
-        view = indexed(tensor, at if isinstance(at, tuple) else (at,))
+        view = indexed(tensor, within(self, tensor, at if isinstance(at, tuple) else (at,)))
         if not isinstance(view, Tensor) or not view.buffer:
             self.stop(f"torch changes `{tensor.name or 'a tensor'}`")
         is_itself = isinstance(value, Tensor) and replace(value, name=view.name, values=view.values) == view
