@@ -81,7 +81,7 @@ def test_a_part_lies_where_it_does_for_numpy(tmp_path: Path, part: str):
         views = eval(f"[{PARTS[part] or part}]", {"x": x, "n": n, "h": h, "np": np})
         assert len(views) == len(steps)
         for step, view in zip(steps, views, strict=True):
-            assert _told(step, {"N": n, "H": h}) == _lies(view, x), (n, h)
+            assert _of_step(step, {"N": n, "H": h}) == _lies(view, x), (n, h)
 
 
 def test_what_a_part_asks_of_sizes_is_a_condition(tmp_path: Path):
@@ -96,7 +96,7 @@ def test_a_part_that_sizes_do_not_tell_is_not_launched_with(tmp_path: Path, part
         _program(tmp_path, part)
 
 
-def _told(step: object, sizes: dict[str, int]) -> tuple[float, ...]:
+def _of_step(step: object, sizes: dict[str, int]) -> tuple[float, ...]:
     """Where the part begins that a launch is given, its strides, and its extents."""
     assert isinstance(step, LaunchStep)
     _, part, *words = step.arguments

@@ -94,6 +94,8 @@ class Collector(Reader):
     """For each launch what it passes, as the host code has it."""
     widest: Mapping[str, float] = field(default_factory=dict)
     """The largest sizes that a workload has: they tell the width of whole numbers."""
+    used: list[Tensor] = field(default_factory=list)
+    """The tensors that steps are given."""
     line: int = 0
     """The statement that is being read."""
 
@@ -390,6 +392,7 @@ class Collector(Reader):
         """The buffer in which a tensor lies, and the elements before it."""
         if not tensor.buffer:
             self.stop(f"{what} is worked out by torch")
+        self.used.append(tensor)
         whole = self.buffers[tensor.buffer]
         lengths = [value_at(_length(t), self.sizes) for t in (whole, tensor)]
         if None in lengths:

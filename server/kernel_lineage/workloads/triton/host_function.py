@@ -28,6 +28,7 @@ from kernel_lineage.workloads.triton.collector import Collector
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_of
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
+from kernel_lineage.workloads.triton.separate_results import Separated, separate_parts
 from kernel_lineage.workloads.triton.torch_steps import needed
 from kernel_lineage.workloads.triton.values import (
     Size,
@@ -334,12 +335,15 @@ def end_of(reader: Collector, name: str, module: HostModule, names: Names) -> En
     of_torch = reader.torch_kernels
     wanted = {*reader.consumed, *(value.buffer for value in gives.values() if isinstance(value, Tensor))}
     steps = needed(reader.done, of_torch.kernels, wanted)
+    parts = separate_parts(reader.buffers, gives.values(), reader.used, reader.sizes)
+    own = {buffer: of for buffer, of in parts.items() if buffer not in reader.consumed}
+    separated = Separated(own, reader.buffers, reader.sizes)
     return End(
-        tuple(steps),
-        tuple(reader.handed),
-        reader.buffers,
-        gives,
-        names,
+        separated.steps(steps),
+        tuple(tuple(map(separated.value, values)) for values in reader.handed),
+        separated.buffers(),
+        {place: separated.value(value) for place, value in gives.items()},
+        {name: separated.value(value) for name, value in names.items()},
         tuple(reader.promises),
         tuple(reader.worked_out),
         frozenset(reader.consumed),
