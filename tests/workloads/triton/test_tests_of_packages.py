@@ -34,6 +34,7 @@ def doubled(x):
         ("from kit import doubled", "doubled(x)"),
         ("import kit.double", "kit.double.doubled(x)"),
         ("from kit import twice", "twice(x)"),
+        ("from kit import *", "doubled(x)"),
         ("import kit", "kit.twice(x)"),
     ],
 )

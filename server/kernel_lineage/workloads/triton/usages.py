@@ -136,7 +136,8 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
             continue
         module = modules.read(path)
         if module is not None and any(
-            not paths.isdisjoint(_defining(module, local, names, modules)) for local in module.imports
+            not paths.isdisjoint(_defining(module, local, names, modules))
+            for local in (*module.imports, *(names if module.stars else ()))
         ):
             importers[path] = module
     return importers
