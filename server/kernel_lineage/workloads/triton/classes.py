@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.triton.objects import Class, Frame, Function, Instance, Method, Stopped
 from kernel_lineage.workloads.triton.torch_bases import begin_as_torch
-from kernel_lineage.workloads.triton.values import External, Unknown
+from kernel_lineage.workloads.triton.values import External, Unknown, anything
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.triton.host import Reader
@@ -152,6 +152,8 @@ def made_of(reader: Reader, of: Class, args: list[object], named: Mapping[str, o
         reader.enter(function, [made, *args], named)
     except Stopped:
         made.attributes.setdefault("?", Unknown(f"{of.name}(…)"))
+    if not reader.is_exact:
+        made.attributes.update({n: anything(v) for n, v in made.attributes.items()})
     return made
 
 

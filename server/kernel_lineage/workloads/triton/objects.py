@@ -56,6 +56,10 @@ class LeftLoop(Exception):  # noqa: N818
         self.goes_on = goes_on
 
 
+class Kept(dict[object, object]):
+    """What lives longer than a call, as the state of an optimizer: a tensor that is zero at first holds anything."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function of the repository, or a lambda with the names around it."""

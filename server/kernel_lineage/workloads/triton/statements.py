@@ -18,6 +18,7 @@ from kernel_lineage.workloads.triton.objects import (
     Frame,
     Function,
     Instance,
+    Kept,
     LeftLoop,
     Names,
     Reached,
@@ -26,7 +27,15 @@ from kernel_lineage.workloads.triton.objects import (
 )
 from kernel_lineage.workloads.triton.operations import arithmetic, key_of, unpacked
 from kernel_lineage.workloads.triton.torch_formulas import OPERATORS
-from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of_all, value_at
+from kernel_lineage.workloads.triton.values import (
+    Size,
+    Tensor,
+    Unknown,
+    anything,
+    is_number,
+    size_of_all,
+    value_at,
+)
 
 _MOST_ROUNDS = 24
 """Rounds of a loop that are read."""
@@ -328,7 +337,7 @@ def assign(frame: Frame, target: ast.expr, value: object) -> None:
             held = frame.evaluate(of)
             at = None if isinstance(key, ast.Slice) else frame.evaluate(key)
             if isinstance(held, dict) and (entry := key_of(at, reader.sizes)) is not None:
-                held[entry] = value
+                held[entry] = anything(value) if isinstance(held, Kept) and not reader.is_exact else value
             elif isinstance(held, list) and isinstance(at, int) and -len(held) <= at < len(held):
                 held[at] = value
             elif isinstance(held, Tensor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kernel_lineage.workloads.triton.objects import Instance
+from kernel_lineage.workloads.triton.objects import Instance, Kept
 from kernel_lineage.workloads.triton.torch_modules import made_module
 from kernel_lineage.workloads.triton.values import argument
 
@@ -22,7 +22,7 @@ def begin_as_torch(
         parameters = reader.items_of(argument(arguments, named, 0, "params"))
         group = {**(defaults if isinstance(defaults, dict) else {}), "params": parameters or []}
         made.attributes["param_groups"] = [group]
-        made.attributes["state"] = Instance("of each tensor", {"state": {}})
+        made.attributes["state"] = Instance("of each tensor", {"state": Kept()})
         return True
     layer = made_module(base, arguments, named)
     made.attributes.update(layer.attributes if layer is not None else {})

@@ -256,6 +256,11 @@ def packed(tensor: Tensor) -> Tensor:
     return replace(tensor, strides=None, memory=None)
 
 
+def anything(value: object) -> object:
+    """A tensor that may hold other elements than it was made with, as others have had it by then."""
+    return replace(value, cleared=False) if isinstance(value, Tensor) and value.cleared else value
+
+
 def argument(
     args: Sequence[object], named: Mapping[str, object], place: int, *names: str, default: object = None
 ) -> object:
