@@ -260,6 +260,15 @@ def test_what_forward_saves_is_compared_with_what_it_returns(tmp_path: Path):
     assert kinds == {"signal": "input", "scale": "input", "totals": "output", "hidden": "output"}
 
 
+@pytest.mark.parametrize("kept", ["ctx.hidden = hidden", "ctx.parts = {'of it': [hidden]}"])
+def test_what_forward_leaves_in_its_object_is_compared_with_what_it_returns(tmp_path: Path, kept: str):
+    text = HEAD + KERNELS + METHOD.replace("ctx.save_for_backward(rows, scale)", kept)
+    kinds = {a.name: a.kind for a in drafted(tmp_path, text, "Energy.forward").arguments}
+    assert kinds == {"signal": "input", "scale": "input", "totals": "output", "hidden": "output"}
+    with pytest.raises(ProgramError, match="nothing gives `hidden`"):
+        programs(tmp_path, text, text.replace(kept, "pass").replace("hidden", "other"), "Energy.forward")
+
+
 MODULE = """
 class Energy(torch.nn.Module):
     def __init__(self, rows, width, power=0.125):

@@ -44,6 +44,8 @@ from kernel_lineage.workloads.triton.whole_function import WholeFunction
 SAVED = "saved_tensors"
 """The attribute of a context of autograd that holds what `forward` saves for `backward`."""
 _OF_SAVED = (-1,)
+_OF_OBJECT = (-2,)
+Place = tuple[int | str, ...]
 _SHAPES = 16
 """So many of a workload's shapes are read."""
 
@@ -56,8 +58,10 @@ class End:
     handed: tuple[tuple[object, ...], ...]
     """For each launch what it passes, as the host code has it."""
     buffers: Mapping[str, Tensor]
-    gives: Mapping[tuple[int, ...], object]
-    """What it returns, by places in tuples and lists; what it saves for `backward`, behind `_OF_SAVED`."""
+    gives: Mapping[Place, object]
+    """What it returns, by places in tuples and lists; what it saves for `backward`, behind `_OF_SAVED`; tensors that it
+    leaves in its object, behind `_OF_OBJECT`.
+    """
     names: Names
     promises: tuple[str, ...]
     worked_out: tuple[str, ...]
@@ -105,7 +109,7 @@ class End:
 class Before:
     """Where a function has a workload's arguments before a change: what stands there after it is them."""
 
-    gives: Mapping[tuple[int, ...], str | None]
+    gives: Mapping[Place, str | None]
     """Place in what it returns → the argument."""
     names: Mapping[str, str | None]
     """Local name → the argument."""
@@ -115,7 +119,7 @@ class Before:
     """Number that it passes wherever sizes are others → the workload's scalar that it is there."""
     worked_out: tuple[str, ...] | None = None
     """What torch works out of what was launched; None where the workload is of the launch alone."""
-    views: Mapping[tuple[int, ...], Tensor] = field(default_factory=dict)
+    views: Mapping[Place, Tensor] = field(default_factory=dict)
     """Place in what it returns → the tensor, which may be a view of its buffer."""
 
     @classmethod
@@ -330,8 +334,10 @@ def end_of(reader: Collector, name: str, module: HostModule, names: Names) -> En
     except Stopped as stopped:
         raise Unclear(f"which ends before its end at {sizes}: {stopped}") from stopped
     context = names.get(first[0].arg) if of in module.classes and first else None
-    saved = context.attributes.get(SAVED, ()) if isinstance(context, Instance) else ()
-    gives = {**dict(_parts(result)), **dict(_parts(saved, _OF_SAVED))}
+    attributes = dict(context.attributes) if isinstance(context, Instance) else {}
+    gives = {**dict(_parts(result)), **dict(_parts(attributes.pop(SAVED, ()), _OF_SAVED))}
+    left = ((place, v) for place, v in _parts(attributes, _OF_OBJECT) if isinstance(v, Tensor))
+    gives |= {place: tensor for place, tensor in left if tensor.buffer not in reader.bound}
     of_torch = reader.torch_kernels
     wanted = {*reader.consumed, *(value.buffer for value in gives.values() if isinstance(value, Tensor))}
     steps = needed(reader.done, of_torch.kernels, wanted)
@@ -382,10 +388,12 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def _parts(value: object, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], object]]:
-    """What a function returns, by places in tuples and lists."""
-    if not isinstance(value, (tuple, list)):
+def _parts(value: object, place: Place = ()) -> Iterator[tuple[Place, object]]:
+    """What a function returns, by places in tuples and lists, and by keys of dicts."""
+    if isinstance(value, (tuple, list)):
+        value = dict(enumerate(value))
+    if not isinstance(value, dict):
         yield place, value
         return
-    for number, part in enumerate(value):
-        yield from _parts(part, (*place, number))
+    for key, part in value.items():
+        yield from _parts(part, (*place, key if isinstance(key, int) else str(key)))
