@@ -62,6 +62,36 @@ def test_a_module_that_tries_itself_gives_its_sizes(tmp_path: Path, code: str) -
     assert sorted(draft.dims.values()) == [12, 18, 96]
 
 
+OTHER = """\
+def other(x):
+    out = torch.empty_like(x)
+    if x.numel() < 300:
+        out = x.clone()
+    return out
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("torch.testing.assert_close(other(x), x)", False),
+        ("x = other(x)", True),
+        ("held = []; held.append(other(x))", True),
+    ],
+)
+def test_what_a_test_tries_before_asks_nothing_of_sizes(tmp_path: Path, line: str, asks: bool) -> None:
+    test = f"""
+def test_it():
+    rows, cols = 12, 96
+    x = torch.randn(rows, cols)
+    {line}
+    launch(x, torch.zeros(18).int())
+"""
+    draft = drafted(tmp_path, KERNEL + OTHER + test)
+    assert any("300" in promise for promise in draft.promises) == asks
+
+
 def test_equal_sizes_with_names_of_their_own_are_dims_of_their_own(tmp_path: Path) -> None:
     code = "def test_it():\n    rows = 64\n    cols = 64\n    launch(torch.randn(rows, cols), torch.zeros(1).int())\n"
     draft = drafted(tmp_path, KERNEL + code)

@@ -63,7 +63,10 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
             for item in reader.items_of(through) or [Unknown(f"`{ast.unparse(value)}`")]:
                 reader.give(item)
         case ast.Expr(value=value):
+            before = list(reader.promises)
             frame.evaluate(value)
+            if reader.makes_dims(frame.module) and not _may_keep(frame, value):
+                reader.promises[:] = before
         case ast.Assert(test=test):
             keep(frame, test, True)
             frame.evaluate(test)
@@ -97,6 +100,12 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
         case ast.Delete(targets=targets):
             for target in targets:
                 names.pop(getattr(target, "id", ""), None)
+
+
+def _may_keep(frame: Frame, value: ast.expr) -> bool:
+    """Whether something that a test looks at and leaves behind may hold what comes of it."""
+    names = (frame.names.get(n.id) for n in ast.walk(value) if isinstance(n, ast.Name))
+    return any(isinstance(held, (Instance, list, dict, set)) for held in names)
 
 
 def _want_axes(frame: Frame, target: ast.expr, value: ast.expr) -> None:
