@@ -67,6 +67,8 @@ PARTS = {
     "*torch.chunk(x, 4, 1)": "*np.split(x, 4, 1)",
     "*x.chunk(2, dim=1)[1].chunk(2, dim=1)": "*np.split(np.split(x, 2, 1)[1], 2, 1)",
     "*x.view(2, n * 2 * h)": "*x.reshape(2, n * 2 * h)",
+    "*x.tensor_split(2, dim=1)": "*np.split(x, 2, 1)",
+    "*(p for _, p in zip(range(2), x.view(4, n, h)))": "*x.reshape(4, n, h)[:2]",
     "x.t()[h]": "x.T[h]",
     "x.narrow(1, h, 2)": "x[:, h : h + 2]",
     "x.select(1, 3)": "x[:, 3]",
@@ -90,7 +92,7 @@ def test_what_a_part_asks_of_sizes_is_a_condition(tmp_path: Path):
     assert "N // 3 * 3 == N" in _program(tmp_path, "x.split(n // 3)[0]").conditions
 
 
-@pytest.mark.parametrize("part", ["x[:, :h:-1]", "x.split(h + 1, 1)[0]"])
+@pytest.mark.parametrize("part", ["x[:, :h:-1]", "x.split(h + 1, 1)[0]", "x.tensor_split(7, 0)[0]"])
 def test_a_part_that_sizes_do_not_tell_is_not_launched_with(tmp_path: Path, part: str):
     with pytest.raises(Unclear):
         _program(tmp_path, part)

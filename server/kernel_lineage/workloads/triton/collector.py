@@ -51,7 +51,8 @@ SAME_IF_TYPED = frozenset(
 )
 _PURE = ("torch.", "triton.", "math.", "operator.", "functools.", "warnings.")
 """Packages whose functions leave what they are handed as it is, but for those whose names say otherwise."""
-_ASKS = frozenset({"len", "isinstance", "type", "id", "print", "getattr", "hasattr"})
+_ASKS = frozenset({"len", "isinstance", "type", "id", "print", "getattr", "hasattr", "enumerate", "zip", "reversed",
+                   "list", "tuple", "iter", "next"})  # fmt: skip
 """Functions of Python that change nothing."""
 _READS = frozenset({"item", "tolist", "cpu", "numpy"})
 """Methods that give a tensor's elements to the host."""

@@ -1,4 +1,4 @@
-"""Parts of tensors: those that `split` and `chunk` give, and what slices and indices ask of the axes that they cut."""
+"""Parts of tensors: which ones `split` and the like give, and what slices and indices ask of the axes that they cut."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, argume
 if TYPE_CHECKING:
     from kernel_lineage.workloads.triton.host import Reader
 
-SPLITS = frozenset({"split", "chunk"})
+SPLITS = frozenset({"split", "chunk", "tensor_split"})
 _MOST = 64
 """Parts that are told apart."""
-_SIZES = ("split_size", "split_size_or_sections", "chunks")
+_SIZES = ("split_size", "split_size_or_sections", "chunks", "indices_or_sections")
 
 
 def split_sizes(
     reader: Reader, name: str, tensor: Tensor, args: Sequence[object], named: Mapping[str, object]
 ) -> tuple[list[object], object]:
-    """The extents of the parts that `split` or `chunk` gives, as far as sizes tell them, and the axis.
+    """The extents of the parts that one of `SPLITS` gives, as far as sizes tell them, and the axis.
 
     All parts are equal where sizes can be so: that is asked of them.
     """
     by, axis = argument(args, named, 0, *_SIZES), argument(args, named, 1, "dim", default=0)
     shape = tensor.shape or ()
     if isinstance(by, (tuple, list)) or type(axis) is not int or not -len(shape) <= axis < len(shape):
-        return list(by) if isinstance(by, (tuple, list)) else [Unknown("a split")], axis
+        are_sizes = isinstance(by, (tuple, list)) and name == "split"
+        return list(by) if isinstance(by, (tuple, list)) and are_sizes else [Unknown("a split")], axis
     extent, number = shape[axis], value_at(by, reader.sizes)
     if not isinstance(by, (int, Size)) or not isinstance(number, int) or number < 1:
         return [Unknown("the size of a split")], axis
-    parts = number if name == "chunk" else max(1, int(value_at(extent, reader.sizes) or 0) // number)
-    size: int | Size = extent // by if name == "chunk" else by
+    counts = name != "split"
+    parts = number if counts else max(1, int(value_at(extent, reader.sizes) or 0) // number)
+    size: int | Size = extent // by if counts else by
     promised(reader, f"{text_of(size)} * {parts} == {text_of(extent)}")
     total, one = value_at(extent, reader.sizes), value_at(size, reader.sizes)
     if parts > _MOST or not isinstance(total, int) or not isinstance(one, int):
         return [Unknown("the parts of a split")], axis
     if one * parts == total:
         return [size] * parts, axis
-    if not isinstance(extent, int) or not isinstance(by, int):
+    if not isinstance(extent, int) or not isinstance(by, int) or name == "tensor_split":
         return [Unknown("a part that is smaller than the others")], axis
-    step = -(-extent // by) if name == "chunk" else by
+    step = -(-extent // by) if counts else by
     return [min(step, extent - start) for start in range(0, extent, step)], axis
 
 
