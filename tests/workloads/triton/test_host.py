@@ -65,6 +65,8 @@ NUMBERS = {
     "a sum over an axis": ("n = x.sum(dim=-1, keepdim=True).shape[0]", "N"),
     "a matrix product": ("n = (x @ x.t()).shape[1]", "N"),
     "an einsum": ("n = torch.einsum('nc,mc->nm', x, x).shape[0]", "N"),
+    "a cell's weight": ("n = torch.nn.GRUCell(x.shape[1], 5).weight_hh.shape[0]", "15"),
+    "a cell's bias": ("n = torch.nn.LSTMCell(3, x.shape[1]).bias_ih.shape[0]", "4 * C"),
     "a layer's weight": ("n = torch.nn.Linear(x.shape[1], 3)(x).shape[1]", "3"),
     "a loop that looks for something": (
         "n = None\nfor size in (16, 32, 64):\n    if x.shape[1] <= size:\n        n = size\n        break",

@@ -8,7 +8,7 @@ from typing import Any
 
 from kernel_lineage.workloads.triton.dtypes import dtype_given
 from kernel_lineage.workloads.triton.objects import Instance
-from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, packed, text_of
+from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, argument, packed, text_of
 
 _CONVOLUTION = ("in_channels", "out_channels", "kernel_size", ("stride", 1), ("padding", 0), ("dilation", 1),
                 ("groups", 1), ("bias", True))  # fmt: skip
@@ -32,6 +32,8 @@ _SAME = frozenset(
      "Hardtanh", "ELU", "Softplus", "Mish", "Hardswish"}
 )  # fmt: skip
 _LOSSES = frozenset({"CrossEntropyLoss", "KLDivLoss", "MSELoss", "NLLLoss"})
+_CELLS = {"RNNCell": 1, "GRUCell": 3, "LSTMCell": 4}
+"""Cell of a recurrent layer → its gates."""
 _OF_OTHERS = frozenset({"Sequential", "ModuleList"})
 
 Extent = int | Size
@@ -46,6 +48,8 @@ def made_module(name: str, args: list[object], named: Mapping[str, object]) -> I
         return Instance(last, {"layers": args[0] if len(args) == 1 and isinstance(args[0], list) else args})
     if last == "Module" or last in _SAME or last in _LOSSES:
         return Instance(last, dict(named))
+    if last in _CELLS:
+        return _cell(last, args, named)
     if last not in _MADE_WITH:
         return None
     attributes: dict[str, object] = {}
@@ -60,6 +64,20 @@ def made_module(name: str, args: list[object], named: Mapping[str, object]) -> I
         mean, var = Tensor("running_mean", (rows,), dtype), Tensor("running_var", (rows,), dtype, "positive")
         made |= {"running_mean": mean, "running_var": var}
     return Instance(last, {**attributes, **made})
+
+
+def _cell(name: str, args: list[object], named: Mapping[str, object]) -> Instance | None:
+    """A cell of a recurrent layer; None where its sizes are not told."""
+    inner, hidden = argument(args, named, 0, "input_size"), argument(args, named, 1, "hidden_size")
+    if not isinstance(inner, (int, Size)) or not isinstance(hidden, (int, Size)):
+        return None
+    rows, dtype = _CELLS[name] * hidden, dtype_given(named) or "float32"
+    has_bias = argument(args, named, 2, "bias", default=True) is not False
+    shapes = {"weight_ih": (rows, inner), "weight_hh": (rows, hidden), "bias_ih": (rows,), "bias_hh": (rows,)}
+    weights = {
+        n: Tensor(n, shape, dtype) if has_bias or len(shape) > 1 else None for n, shape in shapes.items()
+    }
+    return Instance(name, {"input_size": inner, "hidden_size": hidden, **weights})
 
 
 def _weights(layer: str, made: Mapping[str, object], dtype: str) -> tuple[Tensor | None, Tensor | None]:
