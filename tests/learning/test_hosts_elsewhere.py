@@ -148,3 +148,69 @@ def test_modules_that_name_two_things_alike_are_not_joined(top: Path) -> None:
     host.write_text(HOST.replace("import WIDE, add_up\n", "import add_up\n\nWIDE = 32\n"))
     with pytest.raises(ProgramError, match="`WIDE` is one thing in kernels"):
         joined_text(kernels, host, top)
+
+
+SCALE = """#pragma once
+__global__ void scale(float* x, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+"""
+LAUNCHER = """#include "scale.cuh"
+inline void scaled(float* x, float by, int n) { scale<<<(n + 127) / 128, 128>>>(x, by, n); }
+"""
+DRIVER = """#include "launcher.cuh"
+#include <vector>
+int main() {
+  int n = 1000;
+  std::vector<float> h(n, 2.f);
+  float* x;
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMemcpy(x, h.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  scaled(x, 3.f, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "standing"),
+    [
+        ("<<<(n + 127) / 128, 128>>>", None),
+        ("<<<  (n + 127) / 128, 128>>>", None),
+        ("<<<n / 128, 128>>>", Standing.REJECTED),
+        ("<<<(n + 63) / 64, 64>>>", Standing.RIGHT),
+        ("<<<blocks_for(n), 128>>>", Standing.NOT_JUDGED),
+    ],
+    ids=["the same", "written with blanks", "without a last block", "of smaller blocks", "unread"],
+)
+def test_a_launch_in_another_header_is_judged_as_it_is_changed(
+    tmp_path: Path, launch: str, standing: Standing | None
+) -> None:
+    for name, text in (("scale.cuh", SCALE), ("launcher.cuh", LAUNCHER), ("main.cu", DRIVER)):
+        (tmp_path / name).write_text(text)
+    repo = Repo.init(tmp_path)
+    repo.git.add("-A")
+    someone = Actor("A", "a@example.org")
+    repo.index.commit("state", author=someone, committer=someone)
+    repo.close()
+    (tmp_path / "launcher.cuh").write_text(LAUNCHER.replace("<<<(n + 127) / 128, 128>>>", launch))
+    verdicts = [*gate_changes(open_repository(tmp_path), "HEAD", (), judged, device="emulated")]
+    assert [v.verdict.standing for v in verdicts] == ([standing] if standing is not None else [])
+
+
+@pytest.mark.parametrize(
+    ("grid", "standings"),
+    [
+        ("triton.cdiv( x.numel(), WIDE)", []),
+        ("x.numel() // WIDE", [Standing.REJECTED]),
+        ("triton.cdiv(x.numel(), WIDE) + 1", [Standing.RIGHT]),
+        ("asked_for(x)", [Standing.NOT_JUDGED]),
+    ],
+    ids=["written with a blank", "without a last block", "with a block more", "unread"],
+)
+def test_a_launch_that_another_module_makes_otherwise_is_judged(
+    top: Path, grid: str, standings: list[Standing]
+) -> None:
+    (top / "nets" / "ops.py").write_text(HOST.replace("triton.cdiv(x.numel(), WIDE)", grid))
+    verdicts = [*gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")]
+    assert [v.verdict.standing for v in verdicts] == standings, [v.verdict.reason for v in verdicts]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from kernel_gate.reaching import reachable
@@ -24,8 +25,9 @@ from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, launcher_of, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
+from kernel_lineage.workloads.launched_elsewhere import launchers_of
 from kernel_lineage.workloads.skipped_launches import asked_before
-from kernel_lineage.workloads.triton.joined_modules import hosts_of
+from kernel_lineage.workloads.triton.joined_modules import hosts_of, launches_in
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
 
@@ -67,6 +69,8 @@ class ChangedKernel:
     """The host function that is judged in the place of its kernels, where it does the work of several with others."""
     hosts: tuple[str, str] = ("", "")
     """The files of the host function before and after, where those are others than the kernels'."""
+    launched_otherwise: bool = False
+    """Whether another module launches a Triton kernel in another way than before."""
 
     @property
     def name(self) -> str:
@@ -131,6 +135,8 @@ def changes_between(
         every = before.files | after.files | before.large.keys() | after.large.keys()
         touched = {p for p in every if before.differs(after, p)}
         touched |= reached(before, after, touched)
+    elsewhere = launched_otherwise(before, after, touched)
+    touched |= {path for path, _ in elsewhere}
     unread = {p: why for p in touched if _wanted(p, files) and (why := _unread(p, before, after))}
     unread |= {p: _MOVED for p in _moved_submodules(before, after) if whole and _wanted(p, files)}
     pairs, gone, arrived = _paired(_sightings(before, touched), _sightings(after, touched))
@@ -142,7 +148,13 @@ def changes_between(
                 f"in {after.name} kernel `{one.kernel.name}` is not seen any more, and its name is still used"
             )
             unread.setdefault(one.path, why)
-    changed = [c for c in pairs if _wanted(c.after.path, files) and essence(c.before) != essence(c.after)]
+    pairs = [_told_of_launch(c) if (c.after.path, c.after.kernel.name) in elsewhere else c for c in pairs]
+    changed = [
+        c
+        for c in pairs
+        if _wanted(c.after.path, files)
+        and ((c.after.path, c.after.kernel.name) in elsewhere or essence(c.before) != essence(c.after))
+    ]
     changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start, c.before.path))
     return Changes(
         tuple(changed),
@@ -150,6 +162,44 @@ def changes_between(
         tuple(one for one in arrived if _wanted(one.path, files)),
         tuple(one for one in gone if _wanted(one.path, files)),
     )
+
+
+def _told_of_launch(changed: ChangedKernel) -> ChangedKernel:
+    return replace(changed, launched_otherwise=changed.after.kernel.language is Language.TRITON)
+
+
+def launched_otherwise(before: Tree, after: Tree, touched: Collection[str]) -> set[Place]:
+    """The kernels that touched files launch from other files than the kernels' own, in another way than before."""
+    old, new = (_launches_of(tree, touched) for tree in (before, after))
+    names = {kernel for kernel in old.keys() & new.keys() if old[kernel] != new[kernel]}
+    heads = (b"__global__", b"triton")
+    holding = [
+        p
+        for p in sorted(after.files & before.files)
+        if names and any(head in (after.read(p) or b"") for head in heads)
+    ]
+    return {
+        (path, kernel.name)
+        for path in holding
+        for kernel in kernels_of(path, after.read(path))
+        if kernel.name.rpartition("::")[2] in names and not kernel.launches
+    }
+
+
+def _launches_of(tree: Tree, paths: Collection[str]) -> dict[str, set[object]]:
+    """Kernel → how files of a tree launch it, comments and layout aside."""
+    launches: dict[str, set[object]] = {}
+    for path in sorted(paths):
+        data = tree.read(path) or b""
+        if path.endswith(".py"):
+            with suppress(SyntaxError, ValueError, RecursionError):
+                for kernel, calls in launches_in(ast.parse(data)).items():
+                    launches.setdefault(kernel, set()).update(calls)
+        elif b"<<<" in data and language_of(path, data) is Language.CUDA:
+            for kernel, functions in launchers_of(data).items():
+                written = (_tokens(code_lines(f.decode("utf-8", "replace"), False)) for f in functions)
+                launches.setdefault(kernel, set()).update(written)
+    return launches
 
 
 def _paired(

@@ -19,6 +19,7 @@ from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
 from kernel_lineage.workloads.following.passed_values import moved
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.launched_elsewhere import launching_file
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError
@@ -111,23 +112,30 @@ def cuda_host_work(
     root: Path,
     former: SourceFile | None,
     former_order: Sequence[str],
+    former_root: Path | None = None,
 ) -> HostWork:
     """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it;
-    `former` is the file before a change, `former_order` that of its kernel, () for the same.
+    `former` is the file before a change, `former_order` that of its kernel, () for the same, and `former_root` the
+    folder of all files before it, where a launch in another file counts.
 
     Raises `LaunchChangedError`.
     """
-    if not kernel.launches:
-        return HostWork()
     workload = on_a_device(workload)
     old: LaunchSite | None = None
     changed = False
     former_order = former_order or order
     before = kernel_as_written(former, kernel.name) if former is not None else None
     if former is not None and before is not None:
-        old = followed_launch(before, host_code(path, root, former.data), workload, former_order)
-        changed = _written_otherwise(before, kernel)
-    new = followed_launch(kernel, host_code(path, root, data), workload, order, old)
+        hosts = _hosts(before, kernel, former.data, data, path, root, former_root)
+        if hosts is None:
+            return HostWork()
+        old = followed_launch(before, hosts.before, workload, former_order)
+        changed, unit = hosts.changed, hosts.after
+    elif not kernel.launches:
+        return HostWork()
+    else:
+        unit = host_code(path, root, data)
+    new = followed_launch(kernel, unit, workload, order, old)
     if new is None or new.launch is None:
         if changed:
             raise _not_read(path, kernel.name)
@@ -145,6 +153,40 @@ def cuda_host_work(
     return HostWork(new.launch, numbers, new.template, cleared, conditions)
 
 
+@dataclass(frozen=True, slots=True)
+class _Hosts:
+    """The host code that launches a kernel before and after a change."""
+
+    before: Unit
+    after: Unit
+    changed: bool
+    """Whether the change writes the launch in another way."""
+
+
+def _hosts(
+    before: Kernel,
+    after: Kernel,
+    former: bytes,
+    data: bytes,
+    path: Path,
+    root: Path,
+    former_root: Path | None,
+) -> _Hosts | None:
+    """The host code around the launches of a kernel, in its own file or in another one; None where none is seen, and
+    where another file has it as before.
+    """
+    if after.launches:
+        old_unit, new_unit = (host_code(path, root, text) for text in (former, data))
+        return _Hosts(old_unit, new_unit, _written_otherwise(before, after))
+    if former_root is None or before.launches:
+        return None
+    old, new = launching_file(before.name, former_root), launching_file(after.name, root)
+    if old is None or new is None or old.launchers == new.launchers:
+        return None
+    old_unit, new_unit = (host_code(f.path, top, f.data) for f, top in ((old, former_root), (new, root)))
+    return _Hosts(old_unit, new_unit, changed=True)
+
+
 def _conditions_of_another(old: LaunchSite, new: LaunchSite) -> tuple[str, ...]:
     """The new conditions under which a change launches another instance of a template than the code before."""
     is_same = not new.template or new.template == old.template
@@ -152,13 +194,18 @@ def _conditions_of_another(old: LaunchSite, new: LaunchSite) -> tuple[str, ...]:
 
 
 def changed_steps(
-    source: SourceFile, path: Path, workload: Workload, root: Path, former: SourceFile | None
+    source: SourceFile,
+    path: Path,
+    workload: Workload,
+    root: Path,
+    former: SourceFile | None,
+    former_root: Path | None = None,
 ) -> tuple[tuple[Step, ...], tuple[str, ...]]:
     """A workload's sequence with the launches that a change rewrites, () where it rewrites none; and the conditions
     over dims under which it launches other instances of templates than the code before.
 
     Names of the host code stand for the workload's scalars of the same names, if the launch before the change is the
-    workload's then. Raises `LaunchChangedError`.
+    workload's then. For `former_root` see `cuda_host_work`. Raises `LaunchChangedError`.
     """
     if former is None:
         return (), ()
@@ -171,15 +218,20 @@ def changed_steps(
         if not isinstance(step, LaunchStep):
             continue
         before, after = (kernel_as_written(file, step.entry) for file in (former, source))
-        if before is None or after is None or not _launched_otherwise(before, after, former, source):
+        if before is None or after is None:
             continue
-        is_other = _written_otherwise(before, after)
+        if after.launches and not _launched_otherwise(before, after, former, source):
+            continue
+        hosts = _hosts(before, after, former.data, source.data, path, root, former_root)
+        if hosts is None:
+            continue
+        is_other = hosts.changed
         order = [word if isinstance(word, str) else "" for word in step.arguments]
-        old = followed_launch(before, host_code(path, root, former.data), workload, order, scalars)
+        old = followed_launch(before, hosts.before, workload, order, scalars)
         new = None
         if old is not None and old.launch is not None and same_launch(old.launch, step.launch, workload):
             also = replace(old, meanings={**scalars.meanings, **old.meanings})
-            new = followed_launch(after, host_code(path, root, source.data), workload, order, also)
+            new = followed_launch(after, hosts.after, workload, order, also)
         if old is None or new is None or new.launch is None or launched.count(step.entry) > 1:
             if is_other:
                 raise _not_read(path, step.entry)

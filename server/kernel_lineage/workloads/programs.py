@@ -65,6 +65,7 @@ def program_from_file(
     template_arguments: Sequence[str] = (),
     arguments: Sequence[str] | None = None,
     changed_from: bytes | None = None,
+    former_root: Path | None = None,
     former_kernel: str = "",
     by_host: bool = False,
     views: Mapping[str, View] = MappingProxyType({}),
@@ -75,14 +76,16 @@ def program_from_file(
     beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
     launch, as a candidate does: {"block": "[256]"}. `arguments` are the workload's, one for each of the kernel's own;
     by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate, and
-    `former_kernel` the kernel's name there, by default the same; with `by_host` it is what its host function launches
+    `former_root` the folder of all its files, if others may launch the kernel; `former_kernel` is the kernel's name
+    there, by default the same; with `by_host` it is what its host function launches
     since, whatever takes the same arguments; `views` are the tensors of a Triton kernel's host code
     that are parts of the workload's buffers. Raises `ProgramError`.
     """
     source = source or source_of(path, data)
     language = source.language
-    former = read(changed_from, language) if changed_from not in (None, source.data) else None
     root = root or repository_around(path)
+    is_changed = changed_from != source.data or former_root not in (None, root)
+    former = read(changed_from, language) if changed_from is not None and is_changed else None
     if not workload.launches and kernel_apart(source, kernel_name) is None:
         if language is Language.TRITON and launched_by(former or source, kernel_name):
             program = _called(former or source, source, path, kernel_name, workload, root, name or path.name)
@@ -103,10 +106,11 @@ def program_from_file(
         launch=launch or {},
         template=tuple(template_arguments),
         former=former,
+        former_root=former_root,
         views=views,
     )
     if workload.launches:
-        own = partial(_sequence, source, path, kernel_name, workload, root, former)
+        own = partial(_sequence, source, path, kernel_name, workload, root, former, former_root)
     if former is None:
         return replace(own(), name=name or path.name)
     there = kernel_apart(source, kernel_name)
@@ -164,6 +168,7 @@ def _one_launch(
     launch: Mapping[str, str],
     template: tuple[str, ...],
     former: SourceFile | None,
+    former_root: Path | None,
     views: Mapping[str, View],
 ) -> Program:
     """The program of one launch of the kernel. For `arguments` and `views` see `program_from_file`."""
@@ -178,6 +183,7 @@ def _one_launch(
         launch=launch,
         template=template,
         former=former,
+        former_root=former_root,
         views=views,
     )
     if arguments is not None:
@@ -201,6 +207,7 @@ def _of_kernel(
     launch: Mapping[str, str],
     template: tuple[str, ...],
     former: SourceFile | None,
+    former_root: Path | None,
     views: Mapping[str, View],
 ) -> Program:
     """The program of one launch of a kernel, with the workload's argument for each of the kernel's own in `order`."""
@@ -232,7 +239,9 @@ def _of_kernel(
         text, lacking = device_code(source, (kernel.name,), path, root, instance)
         # The slice holds the macros of the headers too, which launch expressions may name.
         whole = replace(kernel, source=None, text=text)
-        work = cuda_host_work(whole, source.data, path, workload, order, root, former, former_order)
+        work = cuda_host_work(
+            whole, source.data, path, workload, order, root, former, former_order, former_root
+        )
         if not template and work.template and work.template != instance:
             instance = work.template
             text, lacking = device_code(source, (kernel.name,), path, root, instance)
@@ -260,6 +269,7 @@ def _sequence(
     workload: Workload,
     root: Path,
     former: SourceFile | None,
+    former_root: Path | None,
 ) -> Program:
     """The program of a workload's `[[launches]]`: the file's kernels of the names that they give."""
     launched = [step for step in workload.steps if isinstance(step, LaunchStep)]
@@ -268,7 +278,7 @@ def _sequence(
         text, module, siblings = triton_text(source.data, kernels, path)
         return Program("triton", text, entry, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
-    steps, where = changed_steps(source, path, workload, root, former)
+    steps, where = changed_steps(source, path, workload, root, former, former_root)
     for step in steps or launched:
         if isinstance(step, LaunchStep):
             _check_template(source, step, path)

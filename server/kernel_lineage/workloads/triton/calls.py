@@ -14,7 +14,7 @@ from kernel_lineage.workloads.triton.attributes import attribute_of
 from kernel_lineage.workloads.triton.classes import decorators, made_of, method_of, torch_base
 from kernel_lineage.workloads.triton.command_line import command_line, declare_option
 from kernel_lineage.workloads.triton.device_facts import asked_of_surroundings, near_memory
-from kernel_lineage.workloads.triton.dtypes import limits_of
+from kernel_lineage.workloads.triton.dtypes import limits_of, promoted
 from kernel_lineage.workloads.triton.elements import listed
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, unwrapped
 from kernel_lineage.workloads.triton.in_place import change_in_place
@@ -326,6 +326,10 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
         if not isinstance(value, Unknown):
             return value
     args = [_opened(reader, g) if of_torch else g for g in args]
+    if name == "torch.promote_types" and len(args) == 2:
+        names = [a.name for a in args if isinstance(a, Dtype)]
+        common = promoted(*names) if len(names) == 2 else None
+        return Dtype(common) if common is not None else Unknown("torch.promote_types(…)")
     if name in ("torch.finfo", "torch.iinfo") and args and isinstance(args[0], Dtype):
         limits = limits_of(args[0].name)
         if limits is not None:

@@ -44,3 +44,14 @@ def dtype_given(named: Mapping[str, object]) -> str | None:
     """The `dtype=` of a call."""
     dtype = named.get("dtype")
     return dtype.name if isinstance(dtype, Dtype) else None
+
+
+def promoted(one: str, other: str) -> str | None:
+    """What `torch.promote_types` gives of two dtypes, one of which is a float at least, or that are the same."""
+    floats = [name for name in (one, other) if name in _FLOATS]
+    if one == other or not floats:
+        return one if one == other else None
+    if len(floats) == 1:
+        return floats[0]
+    widths = {name: dtype_bytes(name) for name in floats}
+    return "float32" if len({*widths.values()}) == 1 else max(widths, key=widths.__getitem__)

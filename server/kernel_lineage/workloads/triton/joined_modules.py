@@ -12,7 +12,7 @@ from pathlib import Path
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.program_errors import ProgramError
-from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
+from kernel_lineage.workloads.triton.host_modules import HostModule, launched_by, module_of
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.sites import sites_of
 from kernel_lineage.workloads.triton_module import bound
@@ -107,3 +107,35 @@ def _bindings(module: ast.Module) -> Iterator[tuple[str, str]]:
                 yield name, f"{base} {parts.get(name, name)}"
             else:
                 yield name, ast.dump(statement)
+
+
+def launches_in(module: ast.Module) -> dict[str, frozenset[str]]:
+    """Kernel that functions of a module launch → each launch, with the statements that give it what it passes."""
+    launches: dict[str, frozenset[str]] = {}
+    for function in (n for n in ast.walk(module) if isinstance(n, ast.FunctionDef)):
+        for call in ast.walk(function):
+            for kernel in launched_by(call):
+                launches[kernel] = launches.get(kernel, frozenset()) | {_with_what_it_passes(call, function)}
+    return launches
+
+
+def _with_what_it_passes(call: ast.AST, function: ast.FunctionDef) -> str:
+    statements: dict[ast.stmt, None] = {}
+    names, grows = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}, True
+    while grows:
+        grows = False
+        for node in ast.walk(function):
+            if (
+                not isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For))
+                or node in statements
+            ):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            bound_names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            if bound_names & names:
+                grows = True
+                statements[node] = None
+                read = node.iter if isinstance(node, ast.For) else node
+                names |= {n.id for n in ast.walk(read) if isinstance(n, ast.Name)}
+    texts = sorted(ast.dump(s.iter if isinstance(s, ast.For) else s) for s in statements)
+    return "\n".join([ast.dump(call), *texts])

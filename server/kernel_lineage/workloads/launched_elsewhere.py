@@ -1,0 +1,38 @@
+"""The host code that launches a CUDA kernel from another file than its own, as a library of headers has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_gate.files.reading import read_file
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchingFile:
+    """A file that launches a kernel of another one."""
+
+    path: Path
+    data: bytes
+    launchers: tuple[bytes, ...]
+    """The texts of the functions around its launches; of a launch where no function is seen."""
+
+
+def launching_file(kernel: str, root: Path) -> LaunchingFile | None:
+    """The first file below `root` that launches a kernel; None for none."""
+    for path in State(root).files_launching(kernel):
+        data = read_file(path)
+        return LaunchingFile(path, data, launchers_of(data).get(kernel, ()))
+    return None
+
+
+def launchers_of(data: bytes) -> dict[str, tuple[bytes, ...]]:
+    """Kernel that a C++ text launches → the texts of the functions around its launches."""
+    texts: dict[str, tuple[bytes, ...]] = {}
+    for launch in read(data, Language.CUDA).launches:
+        span = launch.launcher_span or launch.span
+        texts[launch.kernel] = (*texts.get(launch.kernel, ()), data[span.start : span.end])
+    return texts
