@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.program_errors import ArgumentsDifferError
 from kernel_lineage.workloads.triton.launch_site import own_parameters
+from kernel_lineage.workloads.triton.roles import roles_of, touches_of
 
 
 def order_of(kernel: Kernel, workload: Workload, path: Path, is_changed: bool = False) -> tuple[str, ...]:
@@ -54,3 +56,23 @@ def arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> Argument
         f"{len(declared)} ({', '.join(declared)}); make them agree"
         + (f", or pass {', '.join(more)} as numbers over these" if more else "")
     )
+
+
+def takes_memory_for_numbers(
+    kernel: Kernel, before: Kernel, workload: Workload, order: Sequence[str], former_order: Sequence[str]
+) -> bool:
+    """Whether a changed kernel has a pointer where it had a number: a seed that is loaded since is another argument."""
+    now, then = _pointers(kernel), _pointers(before)
+    had = {place: name for name, place in zip(own_parameters(before, workload), former_order, strict=False)}
+    for name, place in zip(own_parameters(kernel, workload), order, strict=False):
+        argument = workload.argument(place)
+        is_number = argument is not None and argument.kind == "scalar"
+        if is_number and name in now and place in had and had[place] not in then:
+            return True
+    return False
+
+
+def _pointers(kernel: Kernel) -> frozenset[str]:
+    if kernel.language is Language.TRITON:
+        return frozenset(roles_of(touches_of(kernel)))
+    return frozenset(p.name for p in kernel.parameters if p.pointer)

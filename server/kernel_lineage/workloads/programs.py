@@ -17,7 +17,12 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_apart, qualified_name
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
-from kernel_lineage.workloads.argument_order import arguments_differ, order_by_names, order_of
+from kernel_lineage.workloads.argument_order import (
+    arguments_differ,
+    order_by_names,
+    order_of,
+    takes_memory_for_numbers,
+)
 from kernel_lineage.workloads.changed_structures import with_structures_after
 from kernel_lineage.workloads.device_code import device_code, triton_text
 from kernel_lineage.workloads.files import kernel_in, launched_by, source_of
@@ -214,6 +219,8 @@ def _of_kernel(
     renamed = order if order != tuple(a.name for a in workload.args) else None
     before = kernel_apart(former, kernel.name) if former is not None else None
     former_order = order_of(before, workload, path) if before is not None else ()
+    if before is not None and takes_memory_for_numbers(kernel, before, workload, order, former_order):
+        raise arguments_differ(kernel, workload, path)
     if source.language is Language.TRITON:
         text, module, siblings = triton_text(source.data, (kernel.name,), path)
         try:

@@ -72,3 +72,37 @@ def test_zeros_in_what_a_host_function_keeps_for_itself_may_go_unnoticed(tmp_pat
     target = target_of(path, "gate")
     proof = prove(target, path, draft_of(target, path).workload(), kinds=("zero_output",), seconds=5.0)
     assert (proof.blind, [t.mutant.line for t in proof.tried]) == ("", [11])
+
+
+SCALED = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def scaled(x_ptr, y_ptr, by, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, by * tl.load(x_ptr + i, mask=i < n, other=0.0), mask=i < n)
+
+def scale(x, by: float = 0.5):
+    y = torch.empty_like(x)
+    n = x.numel()
+    scaled[(triton.cdiv(n, 64),)](x, y, by, n, BLOCK=64)
+    return y
+"""
+
+
+def test_a_number_that_is_loaded_since_is_another_argument(tmp_path: Path) -> None:
+    path = tmp_path / "scale.py"
+    path.write_text(SCALED)
+    workload = draft_of(target_of(path, "scaled"), path).workload()
+    loaded = (
+        SCALED.replace("y_ptr, by, n", "y_ptr, by_ptr, n")
+        .replace("by * tl.load", "tl.load(by_ptr) * tl.load")
+        .replace("(x, y, by, n", "(x, y, torch.tensor([by], device=x.device), n")
+    )
+    with pytest.raises(ArgumentsDifferError, match="takes 4 arguments"):
+        program_from_file(path, "scaled", workload, data=loaded.encode(), changed_from=SCALED.encode())
+    renamed = SCALED.replace("y_ptr, by, n", "y_ptr, factor, n").replace("by * tl", "factor * tl")
+    after = program_from_file(path, "scaled", workload, data=renamed.encode(), changed_from=SCALED.encode())
+    assert after.arguments is None
