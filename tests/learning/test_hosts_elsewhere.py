@@ -214,3 +214,16 @@ def test_a_launch_that_another_module_makes_otherwise_is_judged(
     (top / "nets" / "ops.py").write_text(HOST.replace("triton.cdiv(x.numel(), WIDE)", grid))
     verdicts = [*gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")]
     assert [v.verdict.standing for v in verdicts] == standings, [v.verdict.reason for v in verdicts]
+
+
+def test_a_kernel_of_the_same_name_that_a_file_launches_itself_is_another_one(top: Path) -> None:
+    own = KERNELS + "\n\ndef once(x, y):\n    add_up[(1,)](x, y, 64, B=64)\n"
+    (top / "nets" / "more.py").write_text(own)
+    repo = Repo(top)
+    repo.git.add("-A")
+    someone = Actor("A", "a@example.org")
+    repo.index.commit("more", author=someone, committer=someone)
+    repo.close()
+    (top / "nets" / "more.py").write_text(own.replace("[(1,)]", "[(2,)]"))
+    with trees(open_repository(top), "HEAD") as (before, after):
+        assert [c.after.path for c in changes_between(before, after).changed] == ["nets/more.py"]

@@ -22,17 +22,20 @@ class LaunchingFile:
 
 
 def launching_file(kernel: str, root: Path) -> LaunchingFile | None:
-    """The first file below `root` that launches a kernel; None for none."""
+    """The first file below `root` that launches a kernel of another file by this name; None for none."""
     for path in State(root).files_launching(kernel):
         data = read_file(path)
-        return LaunchingFile(path, data, launchers_of(data).get(kernel, ()))
+        if (launchers := launchers_of(data).get(kernel)) is not None:
+            return LaunchingFile(path, data, launchers)
     return None
 
 
 def launchers_of(data: bytes) -> dict[str, tuple[bytes, ...]]:
-    """Kernel that a C++ text launches → the texts of the functions around its launches."""
+    """Kernel that a C++ text launches and does not define → the texts of the functions around its launches."""
     texts: dict[str, tuple[bytes, ...]] = {}
-    for launch in read(data, Language.CUDA).launches:
+    file = read(data, Language.CUDA)
+    own = {kernel.name.rpartition("::")[2] for kernel in file.kernels}
+    for launch in (x for x in file.launches if x.kernel not in own):
         span = launch.launcher_span or launch.span
         texts[launch.kernel] = (*texts.get(launch.kernel, ()), data[span.start : span.end])
     return texts

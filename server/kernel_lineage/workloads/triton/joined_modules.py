@@ -110,11 +110,15 @@ def _bindings(module: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def launches_in(module: ast.Module) -> dict[str, frozenset[str]]:
-    """Kernel that functions of a module launch → each launch, with the statements that give it what it passes."""
+    """Kernel that functions of a module launch and the module does not define → each launch, with the statements that
+    give it what it passes.
+    """
     launches: dict[str, frozenset[str]] = {}
-    for function in (n for n in ast.walk(module) if isinstance(n, ast.FunctionDef)):
+    functions = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef)]
+    own = {function.name for function in functions}
+    for function in functions:
         for call in ast.walk(function):
-            for kernel in launched_by(call):
+            for kernel in launched_by(call) - own:
                 launches[kernel] = launches.get(kernel, frozenset()) | {_with_what_it_passes(call, function)}
     return launches
 
