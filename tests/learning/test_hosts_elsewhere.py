@@ -227,3 +227,37 @@ def test_a_kernel_of_the_same_name_that_a_file_launches_itself_is_another_one(to
     (top / "nets" / "more.py").write_text(own.replace("[(1,)]", "[(2,)]"))
     with trees(open_repository(top), "HEAD") as (before, after):
         assert [c.after.path for c in changes_between(before, after).changed] == ["nets/more.py"]
+
+
+AGAIN = """#include "scale.cuh"
+inline void scaled_again(float* x, float by, int n) { scale<<<(n + 63) / 64, 64>>>(x, by, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "standing"),
+    [
+        ({"again.cuh": ("(n + 63) / 64", "n / 64")}, Standing.REJECTED),
+        (
+            {"again.cuh": ("(n + 63) / 64", "n / 64"), "launcher.cuh": ("128", "32")},
+            Standing.NOT_JUDGED,
+        ),
+        ({"scale.cuh": ("*= by", "= x[i] * by")}, Standing.RIGHT),
+    ],
+    ids=["the second one", "both", "none"],
+)
+def test_each_file_that_launches_a_kernel_counts(
+    tmp_path: Path, changes: dict[str, tuple[str, str]], standing: Standing
+) -> None:
+    texts = {"scale.cuh": SCALE, "launcher.cuh": LAUNCHER, "again.cuh": AGAIN, "main.cu": DRIVER}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    repo = Repo.init(tmp_path)
+    repo.git.add("-A")
+    someone = Actor("A", "a@example.org")
+    repo.index.commit("state", author=someone, committer=someone)
+    repo.close()
+    for name, (old, new) in changes.items():
+        (tmp_path / name).write_text(texts[name].replace(old, new))
+    verdicts = [*gate_changes(open_repository(tmp_path), "HEAD", (), judged, device="emulated")]
+    assert [v.verdict.standing for v in verdicts] == [standing], [v.verdict.reason for v in verdicts]

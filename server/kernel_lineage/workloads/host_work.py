@@ -19,7 +19,7 @@ from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
 from kernel_lineage.workloads.following.passed_values import moved
 from kernel_lineage.workloads.following.unit import Unit, unit_of
-from kernel_lineage.workloads.launched_elsewhere import launching_file
+from kernel_lineage.workloads.launched_elsewhere import launching_files
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError
@@ -173,17 +173,24 @@ def _hosts(
     former_root: Path | None,
 ) -> _Hosts | None:
     """The host code around the launches of a kernel, in its own file or in another one; None where none is seen, and
-    where another file has it as before.
+    where other files have it as before. Raises `LaunchChangedError` where several files launch it otherwise.
     """
     if after.launches:
         old_unit, new_unit = (host_code(path, root, text) for text in (former, data))
         return _Hosts(old_unit, new_unit, _written_otherwise(before, after))
-    if former_root is None or before.launches:
+    if former_root is None:
         return None
-    old, new = launching_file(before.name, former_root), launching_file(after.name, root)
-    if old is None or new is None or old.launchers == new.launchers:
+    old, new = launching_files(before.name, former_root), launching_files(after.name, root)
+    same = {p for p in old.keys() & new.keys() if old[p].launchers == new[p].launchers}
+    left = [[files[p] for p in sorted(files.keys() - same)] for files in (old, new)]
+    if not before.launches and not any(left):
         return None
-    old_unit, new_unit = (host_code(f.path, top, f.data) for f, top in ((old, former_root), (new, root)))
+    if [len(files) for files in left] != [0 if before.launches else 1, 1]:
+        raise _not_read(path, after.name)
+    units = [host_code(path, root, former)] if before.launches else []
+    for files, top in zip(left, (former_root, root), strict=True):
+        units += [host_code(file.path, top, file.data) for file in files]
+    old_unit, new_unit = units
     return _Hosts(old_unit, new_unit, changed=True)
 
 

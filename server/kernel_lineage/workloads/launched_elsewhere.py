@@ -21,13 +21,14 @@ class LaunchingFile:
     """The texts of the functions around its launches; of a launch where no function is seen."""
 
 
-def launching_file(kernel: str, root: Path) -> LaunchingFile | None:
-    """The first file below `root` that launches a kernel of another file by this name; None for none."""
+def launching_files(kernel: str, root: Path) -> dict[Path, LaunchingFile]:
+    """The files below `root`, by their paths in it, that launch a kernel of another file by this name."""
+    files: dict[Path, LaunchingFile] = {}
     for path in State(root).files_launching(kernel):
         data = read_file(path)
         if (launchers := launchers_of(data).get(kernel)) is not None:
-            return LaunchingFile(path, data, launchers)
-    return None
+            files[path.resolve().relative_to(root.resolve())] = LaunchingFile(path, data, launchers)
+    return files
 
 
 def launchers_of(data: bytes) -> dict[str, tuple[bytes, ...]]:
