@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -22,20 +21,16 @@ from kernel_lineage.kernels.budget import beyond_budget
 from kernel_lineage.kernels.reading import kernels_of, language_of, refusal
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.learning.other_launches import launched_otherwise, tokens
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, launcher_of, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
-from kernel_lineage.workloads.launched_elsewhere import launchers_of
 from kernel_lineage.workloads.skipped_launches import asked_before
-from kernel_lineage.workloads.triton.joined_modules import hosts_of, launches_in
+from kernel_lineage.workloads.triton.joined_modules import hosts_of
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
 
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
-_BLANK = re.compile(
-    r"^\s+|\s+$|(?<=[^\w])\s+(?=\w)|(?<=\w)\s+(?=[^\w])|(?<=[(){}\[\],;])\s+|\s+(?=[(){}\[\],;])"
-)
-"""White space at an end, beside a bracket, or between a word and what is none: not what parts `a b` or `+ +`."""
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\"<>\n]+)[\">]", re.MULTILINE)
 _LINE_DIRECTIVE = re.compile(r"^\s*#\s*line\b.*$", re.MULTILINE)
 
@@ -70,7 +65,12 @@ class ChangedKernel:
     hosts: tuple[str, str] = ("", "")
     """The files of the host function before and after, where those are others than the kernels'."""
     launched_otherwise: bool = False
-    """Whether another module launches a Triton kernel in another way than before."""
+    """Whether another file than the kernel's own launches it in another way than before."""
+
+    @property
+    def by_another_module(self) -> bool:
+        """Whether the change is one of how another module launches a Triton kernel, which its host function tells."""
+        return self.launched_otherwise and self.after.kernel.language is Language.TRITON
 
     @property
     def name(self) -> str:
@@ -148,12 +148,11 @@ def changes_between(
                 f"in {after.name} kernel `{one.kernel.name}` is not seen any more, and its name is still used"
             )
             unread.setdefault(one.path, why)
-    pairs = [_told_of_launch(c) if (c.after.path, c.after.kernel.name) in elsewhere else c for c in pairs]
+    pairs = [replace(c, launched_otherwise=(c.after.path, c.after.kernel.name) in elsewhere) for c in pairs]
     changed = [
         c
         for c in pairs
-        if _wanted(c.after.path, files)
-        and ((c.after.path, c.after.kernel.name) in elsewhere or essence(c.before) != essence(c.after))
+        if _wanted(c.after.path, files) and (c.launched_otherwise or essence(c.before) != essence(c.after))
     ]
     changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start, c.before.path))
     return Changes(
@@ -162,44 +161,6 @@ def changes_between(
         tuple(one for one in arrived if _wanted(one.path, files)),
         tuple(one for one in gone if _wanted(one.path, files)),
     )
-
-
-def _told_of_launch(changed: ChangedKernel) -> ChangedKernel:
-    return replace(changed, launched_otherwise=changed.after.kernel.language is Language.TRITON)
-
-
-def launched_otherwise(before: Tree, after: Tree, touched: Collection[str]) -> set[Place]:
-    """The kernels that touched files launch from other files than the kernels' own, in another way than before."""
-    old, new = (_launches_of(tree, touched) for tree in (before, after))
-    names = {kernel for kernel in old.keys() & new.keys() if old[kernel] != new[kernel]}
-    heads = (b"__global__", b"triton")
-    holding = [
-        p
-        for p in sorted(after.files & before.files)
-        if names and any(head in (after.read(p) or b"") for head in heads)
-    ]
-    return {
-        (path, kernel.name)
-        for path in holding
-        for kernel in kernels_of(path, after.read(path))
-        if kernel.name.rpartition("::")[2] in names and not kernel.launches
-    }
-
-
-def _launches_of(tree: Tree, paths: Collection[str]) -> dict[str, set[object]]:
-    """Kernel → how files of a tree launch it, comments and layout aside."""
-    launches: dict[str, set[object]] = {}
-    for path in sorted(paths):
-        data = tree.read(path) or b""
-        if path.endswith(".py"):
-            with suppress(SyntaxError, ValueError, RecursionError):
-                for kernel, calls in launches_in(ast.parse(data)).items():
-                    launches.setdefault(kernel, set()).update(calls)
-        elif b"<<<" in data and language_of(path, data) is Language.CUDA:
-            for kernel, functions in launchers_of(data).items():
-                written = (_tokens(code_lines(f.decode("utf-8", "replace"), False)) for f in functions)
-                launches.setdefault(kernel, set()).update(written)
-    return launches
 
 
 def _paired(
@@ -355,7 +316,7 @@ def essence(seen: Sighting) -> tuple[object, ...]:
         tuple(asked_before(kernel.source, x) for x in kernel.launches) if kernel.source is not None else ()
     )
     text = re.sub(rf"\b{re.escape(kernel.name)}\b", "kernel", text)
-    return _tree(text) if python else _tokens(code_lines(text, python)), beside, launches, asked
+    return _tree(text) if python else tokens(code_lines(text, python)), beside, launches, asked
 
 
 def _of_module(seen: Sighting) -> tuple[str, tuple[object, ...]]:
@@ -405,17 +366,6 @@ def _tree(text: str) -> tuple[str, ...]:
             ]
             node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
     return (ast.dump(module),)
-
-
-def _tokens(lines: Iterable[str]) -> tuple[str, ...]:
-    """C++ without the blanks and line ends that part nothing; directives stay lines."""
-    parts = [""]
-    for line in lines:
-        if line.startswith("#"):
-            parts += [line, ""]
-        else:
-            parts[-1] += f" {line}"
-    return tuple(_BLANK.sub("", part) for part in parts)
 
 
 def _without_unused_macros(text: str) -> str:

@@ -195,7 +195,7 @@ def _with_its_function(
             whole, basis = verdict_on(replace(changed, function=function, hosts=(hosts[0], hosts[1])))
             if whole.standing not in (Standing.NOT_JUDGED, Standing.UNDECIDED):
                 return whole.model_copy(update={"reason": f"with all of {function}: {whole.reason}"}), basis
-            if changed.launched_otherwise:
+            if changed.by_another_module:
                 verdict = verdict.model_copy(update={"reason": f"{verdict.reason}; {whole.reason}"})
     return verdict, spot
 
@@ -302,7 +302,7 @@ def _verdict(
     from kernel_lineage.workloads.on_the_spot import resting_on
 
     name = changed.name
-    if changed.launched_otherwise and not changed.function:
+    if changed.by_another_module and not changed.function:
         why = "another module launches it in another way than before; its host function as a whole is judged"
         return not_judged(name, why, Reason.ARGUMENTS_DIFFER), None
     try:

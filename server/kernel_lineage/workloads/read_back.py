@@ -25,7 +25,7 @@ _WORKS = frozenset({"assignment_expression", "update_expression", "return_statem
 def read_back_in_cuda(function: Node) -> Iterator[str]:
     """The loops of a C++ function, and its assignments outside of them, that read what was copied back.
 
-    Of a loop around a launch those are the conditions in it, and what it does beside the launch.
+    A loop around a launch counts by the conditions in it, and by what it does beside the launch.
     """
     nodes = list(inside(function))
     statements = [n for n in nodes if n.type in _WORKS]

@@ -10,7 +10,7 @@ from kernel_lineage.workloads.following.casts import is_written_out
 from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
 from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
-from kernel_lineage.workloads.following.sizes import LEAST_DIM, Sizes
+from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
@@ -123,7 +123,8 @@ class Places(Members):
         if is_name and isinstance(value, Number) and value.text in self.sizes.lists:
             value = self.sizes.again(value.text, text_of(left), self.function)
         if is_name:
-            value = self._as_size(text_of(left), right, value)
+            is_told = self.function == "main" and right is not None and is_written_out(right)
+            value = self.sizes.of_number(value, text_of(left), self.function) if is_told else value
         if is_name and isinstance(value, Opaque) and text_of(left) in self.sizes.dims:
             # A size that the code tells, and then sets to what nothing tells: it stays a size of that name.
             self.sizes.say(f"{text_of(left)} is set to `{text_of(right)}`: {value.why} is not followed")
@@ -132,15 +133,6 @@ class Places(Members):
             value = self._updated(self.either(left, names), operator[:-1], value, text_of(node))
         self.store(left, value, names)
         return value
-
-    def _as_size(self, name: str, written: Node | None, value: Value) -> Value:
-        """A dim of the variable's name where a program sets it to a number that it writes out; else the value."""
-        if self.function != "main" or written is None or not is_written_out(written):
-            return value
-        if not isinstance(value, Number) or not value.is_constant or not value.whole:
-            return value
-        is_size = not isinstance(value.value, bool) and value.value >= LEAST_DIM
-        return self.sizes.dim_in_code(name, int(value.value), self.function) if is_size else value
 
     def _updated(self, old: Value, operator: str, by: Value, written: str) -> Value:
         try:

@@ -290,7 +290,11 @@ class Sizes:
 
     def of_literal(self, value: Value, name: str, where: str) -> Value:
         """A value that is written for a parameter or a field: a dim of its name, where such literals are dims."""
-        if not self.with_literals or not isinstance(value, Number) or not value.is_constant:
+        return self.of_number(value, name, where) if self.with_literals else value
+
+    def of_number(self, value: Value, name: str, where: str) -> Value:
+        """A whole number that does not depend on sizes as a dim of a name; another value, and a small one, as it is."""
+        if not isinstance(value, Number) or not value.is_constant:
             return value
         if not value.whole or isinstance(value.value, bool) or value.value < LEAST_DIM:
             return value

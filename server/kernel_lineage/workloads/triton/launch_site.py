@@ -152,10 +152,8 @@ def bindings_at(
     fixed, taken = workload.launch.constexpr, names_of(function.args)
     own = own_parameters(kernel, workload)
     arguments = dict(zip(own, map(workload.argument, order), strict=False))
-    passed = dict(zip((p.name for p in kernel.parameters), call.args, strict=False))
-    passed |= {k.arg: k.value for k in call.keywords if k.arg}
     bindings: dict[str, Size | Tensor | None] = {}
-    for parameter, host in passed.items():
+    for parameter, host in written_for(kernel, call).items():
         argument = arguments.get(parameter)
         if isinstance(host, ast.Name) and argument is not None:
             bindings[host.id] = (
@@ -169,6 +167,12 @@ def bindings_at(
             number = size_of(ast.parse(str(fixed[parameter]), mode="eval").body)
             bindings[host.id] = number if isinstance(number, Size) else Size(str(number))
     return bindings
+
+
+def written_for(kernel: Kernel, call: ast.Call) -> dict[str, ast.expr]:
+    """Parameter of a kernel → what a launch writes for it."""
+    passed = dict(zip((p.name for p in kernel.parameters), call.args, strict=False))
+    return passed | {k.arg: k.value for k in call.keywords if k.arg}
 
 
 def optional_at(

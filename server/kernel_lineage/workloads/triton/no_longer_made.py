@@ -16,7 +16,7 @@ from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.workloads.argument_order import order_of
 from kernel_lineage.workloads.program_errors import ArgumentsDifferError
 from kernel_lineage.workloads.triton.host_modules import module_of
-from kernel_lineage.workloads.triton.launch_site import calls_of, own_parameters
+from kernel_lineage.workloads.triton.launch_site import calls_of, own_parameters, written_for
 
 
 def check_made(
@@ -42,9 +42,7 @@ def check_made(
         names = {
             n.id if isinstance(n, ast.Name) else n.arg for n in nodes if isinstance(n, (ast.Name, ast.arg))
         }
-        passed = dict(zip((p.name for p in before.parameters), call.args, strict=False))
-        passed |= {k.arg: k.value for k in call.keywords if k.arg}
-        for parameter, host in passed.items():
+        for parameter, host in written_for(before, call).items():
             argument = workload.argument(places.get(parameter, ""))
             gone = bool(nodes) and isinstance(host, ast.Name) and host.id not in names
             if argument is not None and argument.is_pointer and gone and argument.name not in taken:
