@@ -166,9 +166,11 @@ class Draft:
         """The sizes that are timed, those of its dims first: all that callers come with, as far as promises hold, but
         for those at the edges of tests, such as one row, beside which others are many times as large.
         """
-        sizes = ({name: other.get(name, size) for name, size in self.dims.items()} for other in self.others)
         kept = [dict(self.dims)]
-        kept += [other for other in sizes if other not in kept and not broken(other, self.promises)]
+        for other in self.others:
+            sizes = {name: other.get(name, size) for name, size in self.dims.items()}
+            if sizes not in kept and not broken(sizes, self.promises):
+                kept.append(sizes)
         if any(note.endswith(BENCHMARKED) for note in self.assumed):
             return tuple(kept)
         elements = [self.elements(one) for one in kept]

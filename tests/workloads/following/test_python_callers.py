@@ -400,3 +400,63 @@ def test_an_extent_of_1_that_host_code_asks_for_is_a_size_of_its_own(tmp_path: P
     numbers = {a.name: a.value for a in draft.arguments if a.shape is None}
     assert shapes == {"x": ("C", "d300"), "y": ("C", "d300"), "out": ("d300",)}
     assert (numbers, draft.dims) == ({"channels": "C", "size": "d300"}, {"C": 1, "d300": 300})
+
+
+TIMED = {
+    "events": """
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(20):
+        fn()
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) / 20
+""",
+    "clock": """
+    t0 = time.perf_counter()
+    fn()
+    torch.cuda.synchronize()
+    return time.perf_counter() - t0
+""",
+    "timer": """
+    return Timer(stmt="fn()", globals={"fn": fn}).blocked_autorange().median
+""",
+    "triton": """
+    return do_bench(fn)
+""",
+}
+BENCH = """
+import time, torch
+from torch.utils.benchmark import Timer
+from triton.testing import do_bench
+from picker.ops import take
+
+def measure(fn):{how}
+def run(count, vocabulary, width):
+    table = torch.randn(vocabulary, width, device="cuda", dtype=torch.half)
+    where = torch.randint(vocabulary, (count,), device="cuda")
+    return measure(lambda: take(table, where))
+
+if __name__ == "__main__":
+    small = torch.randn(9, 20, device="cuda", dtype=torch.half)
+    assert take(small, torch.arange(9, device="cuda")).shape == small.shape
+    for count, vocabulary, width in [(4096, 32000, 1024), (65536, 50000, 2048)]:
+        print(count, run(count, vocabulary, width))
+"""
+
+
+@pytest.mark.parametrize("how", TIMED)
+def test_what_a_benchmark_times_is_timed_and_neither_its_check_nor_a_test(tmp_path: Path, how: str):
+    files = {
+        "csrc/pick.cu": PICK + BOUND,
+        "picker/ops.py": WRAPPER,
+        "tests/test_take.py": TEST,
+        "benchmarks/bench_take.py": BENCH.format(how=TIMED[how]),
+    }
+    draft = _draft(tmp_path, files, "pick")
+    assert draft.missing == ()
+    assert draft.timed == (
+        {"count": 65536, "width": 2048, "vocabulary": 50000},
+        {"count": 4096, "width": 1024, "vocabulary": 32000},
+    )
+    assert draft.assumed[0] == "sizes are those that bench_take.py times"

@@ -483,3 +483,24 @@ def test_data_of_which_nothing_tells_the_type_is_of_half_the_size_where_a_device
         turn.after(second, "invalid launch: 393216 bytes of shared memory per block; sm_90 has 232448")
         is None
     )
+
+
+def test_what_lies_between_two_readings_of_a_clock_is_timed(tmp_path: Path) -> None:
+    bench = """\
+import time
+import torch
+from rows import scale
+
+for N, C in ((512, 4096), (8192, 1024)):
+    x, w = torch.randn(N, C, device="cuda"), torch.randn(C, device="cuda")
+    assert torch.allclose(scale(x[:3], w), x[:3] * w)
+    torch.cuda.synchronize()
+    before = time.monotonic_ns()
+    for _ in range(50):
+        scale(x, w)
+    torch.cuda.synchronize()
+    print(N, C, (time.monotonic_ns() - before) / 50)
+"""
+    (tmp_path / "bench_rows.py").write_text(bench)
+    draft = drafted(tmp_path, SCALE, TEST, "scale_kernel")
+    assert draft.timed == ({"N": 8192, "C": 1024}, {"N": 512, "C": 4096})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, evaluate
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.benchmarked_sizes import benchmarked_alone, with_sizes_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.values import (
@@ -30,6 +32,7 @@ from kernel_lineage.workloads.model import Draft, DraftArgument
 _OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%",
 }  # fmt: skip
+_Way = TypeVar("_Way")
 _TYPES = {dtype: name for name, dtype in DTYPES.items()} | {
     "float16": "c10::Half",
     "bfloat16": "c10::BFloat16",
@@ -55,6 +58,8 @@ class Caller:
     """Other sizes that the same caller comes with."""
     notes: tuple[str, ...] = ()
     """What was concluded on the way to the call."""
+    is_timed: bool = False
+    """Whether this is what a benchmark times."""
 
     def gives_all(self, parameters: Sequence[HostParameter]) -> bool:
         """Whether it gives each tensor its extents, and leaves no number open that has the name of one of its sizes."""
@@ -100,6 +105,34 @@ class Caller:
 
 Callers = Callable[[HostCode], Sequence[Caller]]
 """The callers of a function, those that tell most first."""
+
+
+def by_callers(
+    callers: Sequence[Caller],
+    follow: Callable[..., tuple[_Way, Sizes] | None],
+    drafted: Callable[[_Way, Sizes], Draft],
+) -> Iterator[Draft]:
+    """The drafts by calls of a function, of which the complete ones get the sizes that benchmarks time.
+
+    `follow(caller=…)` comes to a launch by a call, and `drafted` says what is given to it.
+    """
+
+    def draft_of(caller: Caller) -> Draft | None:
+        way = follow(caller=caller)
+        return caller.drafted(drafted(*way)) if way is not None else None
+
+    timed: list[Draft] | None = None
+    for caller in callers:
+        draft = draft_of(caller) if not caller.is_timed else None
+        if draft is None:
+            continue
+        if not draft.missing:
+            if timed is None:
+                timed = [d for c in callers if c.is_timed and (d := draft_of(c)) is not None]
+            if (alone := benchmarked_alone(draft, timed)) is not None:
+                yield alone
+            draft = with_sizes_of(draft, timed)
+        yield draft
 
 
 def _number(tree: ast.expr, dims: Mapping[str, Number]) -> Number:

@@ -13,7 +13,7 @@ from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.following.accessors import is_accessor, structure_of_accessor
-from kernel_lineage.workloads.following.callers import Callers
+from kernel_lineage.workloads.following.callers import Callers, by_callers
 from kernel_lineage.workloads.following.compiled_sizes import is_large, with_compiled_sizes
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.extents import shape_of
@@ -84,12 +84,9 @@ def followed_drafts(
     for leading, entry in in_order(unit.ways_to(kernel.name), unit, kernel.name):
         if entry.template and not is_open:
             return
-        drafted = partial(_draft, kernel, path_name, roles, unit)
+        drafted = partial(_draft, kernel, path_name, roles, unseen, unit)
         look = partial(follow_way, unit, kernel.name, leading, entry, block)
-        for caller in callers_of(entry):
-            called = look(caller=caller)
-            if called is not None:
-                yield caller.drafted(_with_unseen(drafted(*called), unseen))
+        yield from by_callers(callers_of(entry), look, drafted)
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
             draft = drafted(*reached)
@@ -100,7 +97,6 @@ def followed_drafts(
                 compiled = look(compiled=names) if names else None
                 if compiled is not None:
                     draft = with_compiled_sizes(draft, drafted(*compiled), names)
-            draft = _with_unseen(draft, unseen)
             is_open &= bool(draft.missing) or entry.template != ()
             yield draft
 
@@ -136,7 +132,7 @@ def drafts_of_all_launches(kernel: Kernel, unit: Unit, path_name: str, rooted: K
             way = follow_way(unit, kernel.name, leading, entry, passes=passes)
             if way is None:
                 break
-            yield _with_unseen(_draft(kernel, path_name, roles, unit, *way), unseen)
+            yield _draft(kernel, path_name, roles, unseen, unit, *way)
 
 
 def _with_unseen(draft: Draft, unseen: frozenset[str]) -> Draft:
@@ -147,7 +143,13 @@ def _with_unseen(draft: Draft, unseen: frozenset[str]) -> Draft:
 
 
 def _draft(
-    kernel: Kernel, path_name: str, roles: Mapping[str, Role], unit: Unit, launch: Launched, sizes: Sizes
+    kernel: Kernel,
+    path_name: str,
+    roles: Mapping[str, Role],
+    unseen: frozenset[str],
+    unit: Unit,
+    launch: Launched,
+    sizes: Sizes,
 ) -> Draft:
     types = {t.name: kind for t, kind in zip(kernel.template_parameters, launch.template, strict=False)}
     facts = Gathered(unit, sizes, types, launch)
@@ -175,7 +177,7 @@ def _draft(
             facts.missing.append(f"the value of {parameter.name}, which the launch does not give")
     template = _template(kernel, launch, types, facts)
     dims, promises = facts.dims(arguments)
-    return Draft(
+    draft = Draft(
         kernel.name,
         kernel.language,
         path_name,
@@ -200,6 +202,7 @@ def _draft(
         ),
         structures=objects,
     )
+    return _with_unseen(draft, unseen)
 
 
 def _role_of(part: Passed, launch: Launched) -> Role | None:

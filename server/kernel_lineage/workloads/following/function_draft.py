@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.bodies import Returned
-from kernel_lineage.workloads.following.callers import Caller, Callers
+from kernel_lineage.workloads.following.callers import Caller, Callers, by_callers
 from kernel_lineage.workloads.following.copies import Copies
 from kernel_lineage.workloads.following.draft import values_of
 from kernel_lineage.workloads.following.fields import alias_of, passed
@@ -68,18 +69,22 @@ def _drafts(launcher: Launcher, unit: Unit, path_name: str, callers_of: Callers)
     leading = frozenset([launcher.name]).union(*of_kernels)
     functions = [f for f in unit.hosts(launcher.name) if f.of_host and not f.template]
     outer = [f for f in unit.entries(unit.leading_to(launcher.name)) if f not in functions]
-    calls: list[tuple[HostCode, Caller | None]] = [
-        (entry, caller) for entry in (*functions, *outer) for caller in callers_of(entry)
-    ]
-    calls += [(entry, None) for entry in (*outer, *functions)]
-    for entry, caller in calls:
+
+    def look(entry: HostCode, caller: Caller | None = None) -> tuple[_Done, Sizes] | None:
         done, sizes = follow_way(unit, launcher.name, leading, entry, caller=caller, follower=_ToItsEnd) or (
             None,
             None,
         )
-        if isinstance(done, _Done) and sizes is not None:
-            draft = _FunctionDraft(launcher, unit, path_name, done, sizes).draft()
-            yield caller.drafted(draft) if caller is not None else draft
+        return (done, sizes) if isinstance(done, _Done) and sizes is not None else None
+
+    def drafted(done: _Done, sizes: Sizes) -> Draft:
+        return _FunctionDraft(launcher, unit, path_name, done, sizes).draft()
+
+    for entry in (*functions, *outer):
+        yield from by_callers(callers_of(entry), partial(look, entry), drafted)
+    for entry in (*outer, *functions):
+        if (way := look(entry)) is not None:
+            yield drafted(*way)
 
 
 @dataclass(frozen=True, slots=True)

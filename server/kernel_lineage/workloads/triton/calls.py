@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.device_size import multiprocessors
@@ -34,6 +35,7 @@ from kernel_lineage.workloads.triton.parts import SPLITS, split_sizes
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
 from kernel_lineage.workloads.triton.statements import assign
 from kernel_lineage.workloads.triton.tensor_shapes import is_float
+from kernel_lineage.workloads.triton.timing import timed, timed_by_object
 from kernel_lineage.workloads.triton.torch_bases import begin_as_torch
 from kernel_lineage.workloads.triton.torch_functions import tensor_function, torch_function
 from kernel_lineage.workloads.triton.torch_modules import called_module, made_module, parameters_of_module
@@ -49,8 +51,6 @@ _ITSELF = frozenset(
     {"to", "cuda", "half", "bfloat16", "float", "eval", "train", "requires_grad_", "npu", "double"}
 )
 _RAISES = frozenset({"pytest.skip", "pytest.fail", "pytest.importorskip", "sys.exit"})
-_TIMES = frozenset({"triton.testing.do_bench", "triton.testing.do_bench_cudagraph"})
-"""Functions that call what they are given first."""
 _WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable", "torch._dynamo.disable",
                     "torch.compiler.allow_in_graph", "functools.cache", "functools.lru_cache"})  # fmt: skip
 """Functions that give a function which does the same."""
@@ -222,6 +222,8 @@ def _of_instance(reader: Reader, of: Instance, name: str, args: list[object]) ->
         value = args[1]
         of.attributes[args[0]] = replace(value, name=args[0]) if isinstance(value, Tensor) else value
         return (None,)
+    if (answer := timed_by_object(reader, of, name, partial(_bare, reader))) is not None:
+        return answer
     if not isinstance(of.of, str) and method_of(reader, of.of, name) is not None:
         return None
     if name == "parameters":
@@ -287,6 +289,11 @@ def called(reader: Reader, function: object, args: list[object], named: Mapping[
     return function if isinstance(function, Unknown) else Unknown("a call")
 
 
+def _bare(reader: Reader, function: object) -> object:
+    """What a value gives that is called without arguments."""
+    return called(reader, function, [], {})
+
+
 def _entered(reader: Reader, function: Function, args: list[object], named: Mapping[str, object]) -> object:
     if not isinstance(function.node, ast.Lambda) and decorators(function.node) & {"jit"}:
         return Unknown(f"{function.node.name}(…)")
@@ -306,11 +313,8 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
         raise Stopped(name)
     if name in _BUILDS:
         return External(name)
-    if name in _TIMES and args:
-        reader.timing += 1
-        called(reader, args[0], [], {})
-        reader.timing -= 1
-        return Unknown("how long something takes")
+    if (answer := timed(reader, name, args, named, partial(_bare, reader))) is not None:
+        return answer[0]
     if name in _WRAPS and len(args) == 1 and isinstance(args[0], (Function, Method)):
         return args[0]
     answer = asked_of_surroundings(reader, name, args, named)

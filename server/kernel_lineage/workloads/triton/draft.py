@@ -14,9 +14,9 @@ from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import stepped_over
+from kernel_lineage.workloads.benchmarked_sizes import benchmarked_alone, with_sizes_of
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED, USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
-from kernel_lineage.workloads.triton.benchmarked_sizes import benchmarked_alone, with_sizes_of
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.descriptors import aligned, taken_apart

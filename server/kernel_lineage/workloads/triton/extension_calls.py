@@ -41,6 +41,7 @@ def extension_calls(names: frozenset[str], parameters: Sequence[str], modules: M
             calls.append(replace(call, others=same))
     # A call that gives all shows more of a kernel than one that leaves out what may be.
     yield from sorted(calls, key=lambda call: len(call.absent))
+    yield from (replace(call, is_timed=True) for call in _callers(ways.timed_in(usages), parameters))
 
 
 def _callers(readings: Iterator[Reading], parameters: Sequence[str]) -> Iterator[Caller]:

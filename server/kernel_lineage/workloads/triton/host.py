@@ -96,6 +96,8 @@ class Reader:
     """How many of these were passed over."""
     timing: int = 0
     """How many calls that time others are being read."""
+    clocked: bool = False
+    """Whether a clock was read that is to be read again: what lies between is timed."""
     assumed: Mapping[str, Size | Tensor | None] = field(default_factory=dict)
     """What names stand for that the code is not understood to give anything."""
     examples: dict[int, str] = field(default_factory=dict)
@@ -240,7 +242,7 @@ class Reader:
 
     def arrive(self, node: ast.Call, frame: Frame, kernel: object) -> None:
         """What is looked for is called or launched here; those that count are reached."""
-        if self.timing or not self.where.only_timed:
+        if self.timing or self.clocked or not self.where.only_timed:
             if self.passed >= self.where.passes:
                 self.reach(node, frame, kernel)
             self.passed += 1

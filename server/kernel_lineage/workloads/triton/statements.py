@@ -179,9 +179,9 @@ def _for(frame: Frame, statement: ast.For) -> None:
         rounds = list(over[:_MOST_ROUNDS] if len(over) <= _MOST_ROUNDS else over[:1])
     if over is None or len(rounds) < len(over):
         frame.reader.uncertain(statement.iter)
-    cases = _cases(statement.target, over or ())
+    cases = _cases(statement, over or ())
     at = frame.reader.where.picked.get(tuple(cases[0])) if cases else None
-    rounds = rounds if at is None else rounds[at : at + 1]
+    rounds = rounds if at is None or over is None else [*over[at : at + 1]]
     frame.reader.loops.append(cases)
     for item in rounds:
         assign(frame, statement.target, item)
@@ -214,12 +214,14 @@ def _largest_first(frame: Frame, statement: ast.For, over: Sequence[object]) -> 
     return sorted(over, key=lambda item: size_of_all((item,), reader.sizes), reverse=True)
 
 
-def _cases(target: ast.expr, rounds: Sequence[object]) -> list[Names]:
-    """What the names of a loop are in each round, where all rounds give all of them."""
+def _cases(loop: ast.For, rounds: Sequence[object]) -> list[Names]:
+    """What the names of a loop are in each round, where all rounds give all of them; nothing for one that repeats."""
+    target = loop.target
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     names = [part.id for part in parts if isinstance(part, ast.Name)]
     rows = [item if isinstance(target, ast.Tuple) else (item,) for item in rounds[:_MOST_ROUNDS]]
-    if len(names) < len(parts):
+    used = {n.id for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name)}
+    if len(names) < len(parts) or used.isdisjoint(names):
         return []
     return [
         dict(zip(names, row, strict=True))

@@ -159,7 +159,8 @@ class Ways:
         for usage in usages:
             case = cases_of(usage, self._test_reader(usage))[0]
             first = self._tried(usage, case, where=Elsewhere(only_timed=True))
-            if first is None:
+            if first is None or not first.reader.sizes:
+                # One that is given its sizes says none.
                 continue
             yield first
             loops = [rounds for rounds in first.reader.loops if len(rounds) > 1]

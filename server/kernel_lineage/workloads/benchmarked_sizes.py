@@ -30,8 +30,10 @@ def benchmarked_alone(draft: Draft, timed: Sequence[Draft]) -> Draft | None:
     """The first of the drafts that are timed, where it is complete and a draft has the sizes of none of them: a test
     with one extent for two axes is no launch of a benchmark at any sizes.
     """
-    is_alone = bool(timed) and not timed[0].missing and not _solved(draft, timed)
-    return _noted(timed[0], timed[0]) if is_alone else None
+    if not timed or timed[0].missing or _solved(draft, timed):
+        return None
+    first, *others = timed
+    return _noted(replace(first, others=tuple(_solved(first, others))), first)
 
 
 def _noted(draft: Draft, timed: Draft) -> Draft:
