@@ -105,6 +105,27 @@ def test_its_parameters_and_results_are_the_arguments(tmp_path: Path, called: st
     assert totals.noalias and len(totals.shape or ()) == 1
 
 
+def test_a_benchmark_of_it_tells_the_sizes_that_are_timed(tmp_path: Path):
+    bench = """
+import torch
+from energy import energy
+
+def main():
+    for rows, width in [(64, 8192), (16384, 512)]:
+        signal, scale = torch.randn(rows, width, device="cuda"), torch.ones(rows, device="cuda")
+        energy(signal[:2], scale[:2])
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        energy(signal, scale)
+        stop.record()
+
+main()
+"""
+    (tmp_path / "bench_energy.py").write_text(bench)
+    draft = drafted(tmp_path, HEAD + KERNELS + FUNCTION + CALLED)
+    assert draft.timed == ({"rows": 16384, "width": 512}, {"rows": 64, "width": 8192})
+
+
 def test_a_function_that_takes_up_one_kernel_for_two(tmp_path: Path):
     before, after = programs(tmp_path, HEAD + KERNELS + FUNCTION + CALLED, FUSED)
     assert [step.entry for step in launches(before)] == ["squares", "row_sums"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,25 +15,20 @@ _MOST_ELEMENTS = 1 << 28
 """Elements of the largest buffer that is timed: a gigabyte of floats."""
 
 
-def with_sizes_of(draft: Draft, timed: Sequence[Draft]) -> Draft:
-    """The draft with the sizes of other drafts of its kernel, as far as all of its arguments have those there.
+def with_benchmarks(draft: Draft, timed: Sequence[Draft]) -> Iterator[Draft]:
+    """A complete draft of a test with the sizes of drafts that are timed, as far as all of its arguments have those
+    there; before it the first of these, where it has the sizes of none: a test with one extent for two axes is no
+    launch of a benchmark at any sizes.
 
     Sizes of the draft itself are left where one of the others has them: what is timed is told already.
     """
     solved = _solved(draft, timed)
-    if not solved or any(sizes == dict(draft.dims) for sizes in solved):
-        return draft
-    return _noted(replace(draft, dims=solved[0], others=tuple(solved[1:])), timed[0])
-
-
-def benchmarked_alone(draft: Draft, timed: Sequence[Draft]) -> Draft | None:
-    """The first of the drafts that are timed, where it is complete and a draft has the sizes of none of them: a test
-    with one extent for two axes is no launch of a benchmark at any sizes.
-    """
-    if not timed or timed[0].missing or _solved(draft, timed):
-        return None
-    first, *others = timed
-    return _noted(replace(first, others=tuple(_solved(first, others))), first)
+    if timed and not timed[0].missing and not solved:
+        first, *others = timed
+        yield _noted(replace(first, others=tuple(_solved(first, others))), first)
+    if solved and dict(draft.dims) not in solved:
+        draft = _noted(replace(draft, dims=solved[0], others=tuple(solved[1:])), timed[0])
+    yield draft
 
 
 def _noted(draft: Draft, timed: Draft) -> Draft:

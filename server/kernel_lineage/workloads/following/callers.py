@@ -12,7 +12,7 @@ from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, evaluate
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.workloads.benchmarked_sizes import benchmarked_alone, with_sizes_of
+from kernel_lineage.workloads.benchmarked_sizes import with_benchmarks
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.values import (
@@ -126,13 +126,12 @@ def by_callers(
         draft = draft_of(caller) if not caller.is_timed else None
         if draft is None:
             continue
-        if not draft.missing:
-            if timed is None:
-                timed = [d for c in callers if c.is_timed and (d := draft_of(c)) is not None]
-            if (alone := benchmarked_alone(draft, timed)) is not None:
-                yield alone
-            draft = with_sizes_of(draft, timed)
-        yield draft
+        if draft.missing:
+            yield draft
+            continue
+        if timed is None:
+            timed = [d for c in callers if c.is_timed and (d := draft_of(c)) is not None]
+        yield from with_benchmarks(draft, timed)
 
 
 def _number(tree: ast.expr, dims: Mapping[str, Number]) -> Number:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import stepped_over
-from kernel_lineage.workloads.benchmarked_sizes import benchmarked_alone, with_sizes_of
+from kernel_lineage.workloads.benchmarked_sizes import with_benchmarks
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED, USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.cases import other_sizes
@@ -70,11 +70,11 @@ def triton_drafts(
         draft = _draft(kernel, path, own, reading, touches, defaults)
         if reading.tested and not draft.missing:
             if timed is None:
-                timed = tuple(_of_users(kernel, path, own, sites, touches, modules, Ways.timed_in))
-            if (alone := benchmarked_alone(draft, timed)) is not None:
-                yield alone
-            draft = with_sizes_of(draft, timed)
-        yield draft
+                users = of_users(kernel.function, own, sites, modules, Ways.timed_in)
+                timed = tuple(_draft(kernel, path, own, one, touches, others) for one, others in users)
+            yield from with_benchmarks(draft, timed)
+        else:
+            yield draft
         unshaped |= reading.unshaped
     if not tested and not strided.keys() <= (axes or {}).keys():
         yield from triton_drafts(kernel, path, modules, taken, {**(axes or {}), **strided})
@@ -100,24 +100,22 @@ def drafts_of_callers(kernel: Kernel, path: Path, modules: Modules) -> Iterator[
         return
     own = own_module(path, kernel.source.module, modules)
     sites, touches = sites_of(kernel.name, own, modules), touches_of(kernel)
-    yield from _of_users(kernel, path, own, sites, touches, modules, Ways.others_from_tests)
+    for reading, defaults in of_users(kernel.function, own, sites, modules, Ways.others_from_tests):
+        yield _draft(kernel, path, own, reading, touches, defaults)
 
 
-def _of_users(
-    kernel: Kernel,
-    path: Path,
+def of_users(
+    target: ast.FunctionDef,
     own: HostModule,
     sites: Sequence[Site],
-    touches: tuple[Touch, ...],
     modules: Modules,
     readings_of: Callable[[Ways, Sequence[Usage]], Iterator[Reading]],
-) -> Iterator[Draft]:
-    """The drafts of some launches to which the users of a Triton kernel come."""
-    assert kernel.function is not None
+) -> Iterator[tuple[Reading, Defaults]]:
+    """Some launches of a kernel, or calls of a host function, to which users come."""
     usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
-    for reading in islice(readings_of(Ways(kernel.function, seen, USUALLY_TAKEN), usages), MOST_READINGS):
+    for reading in islice(readings_of(Ways(target, seen, USUALLY_TAKEN), usages), MOST_READINGS):
         reading.said[:0] = notes
-        yield _draft(kernel, path, own, reading, touches, defaults)
+        yield reading, defaults
 
 
 def own_module(path: Path, tree: ast.Module, modules: Modules) -> HostModule:

@@ -15,6 +15,7 @@ from kernel_gate.expressions import names as names_in
 from kernel_gate.program import Value
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.benchmarked_sizes import with_benchmarks
 from kernel_lineage.workloads.device_size import NAMES, multiprocessors
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.launcher import together
@@ -23,7 +24,7 @@ from kernel_lineage.workloads.model import Draft, DraftArgument, Role, Taken
 from kernel_lineage.workloads.triton.arguments import as_tensor, buffer, constant_text, why_unknown
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
-from kernel_lineage.workloads.triton.draft import MOST_READINGS, own_module, readings
+from kernel_lineage.workloads.triton.draft import MOST_READINGS, of_users, own_module, readings
 from kernel_lineage.workloads.triton.host_function import (
     SAVED,
     End,
@@ -42,7 +43,7 @@ from kernel_lineage.workloads.triton.roles import roles_of, touches_of
 from kernel_lineage.workloads.triton.sites import Site
 from kernel_lineage.workloads.triton.strided_axes import Axes, further_axes
 from kernel_lineage.workloads.triton.values import Open, Size, Tensor, is_number, text_of
-from kernel_lineage.workloads.triton.ways import Reading
+from kernel_lineage.workloads.triton.ways import Reading, Ways
 from kernel_lineage.workloads.triton.whole_function import WholeFunction
 
 _RESULT = "out"
@@ -69,6 +70,7 @@ def function_drafts(
         if (target is node) == (reading.chosen is None)
     )
     thin: list[Draft] = []
+    timed: list[Draft] | None = None
     for reading in islice(ways, MOST_READINGS):
         one = _FunctionDraft(launcher, path, own, reading)
         draft = one.draft()
@@ -79,6 +81,11 @@ def function_drafts(
         is_thin = any(len(a.shape or ()) > 1 and "1" in (a.shape or ()) for a in draft.arguments)
         if is_thin:
             thin.append(draft)
+        elif reading.tested and not draft.missing:
+            if timed is None:
+                users = of_users(node, own, sites, modules, Ways.timed_in)
+                timed = [_FunctionDraft(launcher, path, own, one).draft() for one, _ in users]
+            yield from with_benchmarks(draft, timed)
         else:
             yield draft
     yield from thin
