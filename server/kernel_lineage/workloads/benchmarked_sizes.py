@@ -23,12 +23,18 @@ def with_benchmarks(draft: Draft, timed: Sequence[Draft]) -> Iterator[Draft]:
     Sizes of the draft itself are left where one of the others has them: what is timed is told already.
     """
     solved = _solved(draft, timed)
-    if timed and not timed[0].missing and not solved:
-        first, *others = timed
-        yield _noted(replace(first, others=tuple(_solved(first, others))), first)
+    if not solved:
+        yield from benchmarked(timed)
     if solved and dict(draft.dims) not in solved:
         draft = _noted(replace(draft, dims=solved[0], others=tuple(solved[1:])), timed[0])
     yield draft
+
+
+def benchmarked(timed: Sequence[Draft]) -> Iterator[Draft]:
+    """The first of the drafts that are timed, where it is complete, with the sizes of the others."""
+    if timed and not timed[0].missing:
+        first, *others = timed
+        yield _noted(replace(first, others=tuple(_solved(first, others))), first)
 
 
 def _noted(draft: Draft, timed: Draft) -> Draft:
@@ -43,10 +49,11 @@ def _solved(draft: Draft, timed: Sequence[Draft]) -> list[dict[str, int]]:
 
 
 def _fitting(draft: Draft, other: Draft) -> dict[str, int] | None:
-    """The dims of a draft where it is as another one; None where it never is, or where that is too large."""
+    """The dims of a draft where it is as another one; None where it never is, or with no elements or too many."""
     sizes = sizes_as_in(draft, other)
     with suppress(ExpressionError):
-        return sizes if sizes is not None and _elements(draft, sizes) <= _MOST_ELEMENTS else None
+        if sizes is not None and all(sizes.values()) and _elements(draft, sizes) <= _MOST_ELEMENTS:
+            return sizes
     return None
 
 

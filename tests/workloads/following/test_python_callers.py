@@ -460,3 +460,10 @@ def test_what_a_benchmark_times_is_timed_and_neither_its_check_nor_a_test(tmp_pa
         {"count": 4096, "width": 1024, "vocabulary": 32000},
     )
     assert draft.assumed[0] == "sizes are those that bench_take.py times"
+
+
+def test_a_benchmark_alone_tells_all_its_sizes(tmp_path: Path):
+    script = BENCH.format(how=TIMED["events"]).replace("in [(4096,", "in [(1, 1, 1), (5, 8, 0), (4096,")
+    files = {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": WRAPPER, "benchmarks/bench_take.py": script}
+    draft = _draft(tmp_path, files, "pick")
+    assert [sizes["count"] for sizes in draft.timed] == [65536, 4096], "no tensors without elements are timed"

@@ -12,7 +12,7 @@ from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, evaluate
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.workloads.benchmarked_sizes import with_benchmarks
+from kernel_lineage.workloads.benchmarked_sizes import benchmarked, with_benchmarks
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.values import (
@@ -121,6 +121,9 @@ def by_callers(
         way = follow(caller=caller)
         return caller.drafted(drafted(*way)) if way is not None else None
 
+    def drafts_of_benchmarks() -> list[Draft]:
+        return [d for c in callers if c.is_timed and (d := draft_of(c)) is not None]
+
     timed: list[Draft] | None = None
     for caller in callers:
         draft = draft_of(caller) if not caller.is_timed else None
@@ -129,9 +132,10 @@ def by_callers(
         if draft.missing:
             yield draft
             continue
-        if timed is None:
-            timed = [d for c in callers if c.is_timed and (d := draft_of(c)) is not None]
+        timed = timed if timed is not None else drafts_of_benchmarks()
         yield from with_benchmarks(draft, timed)
+    if timed is None:
+        yield from benchmarked(drafts_of_benchmarks())
 
 
 def _number(tree: ast.expr, dims: Mapping[str, Number]) -> Number:

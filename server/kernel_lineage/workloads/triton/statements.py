@@ -202,7 +202,7 @@ def _largest_first(frame: Frame, statement: ast.For, over: Sequence[object]) -> 
     if not is_test or statement.orelse or isinstance(over, range) or len(over) > _MOST_ROUNDS:
         return over
     items = [item if isinstance(item, (tuple, list)) else (item,) for item in over]
-    are_shapes = all(item and all(type(v) is int and v > 0 for v in item) for item in items)
+    are_shapes = all(item and all(type(v) is int and v >= 0 for v in item) for item in items)
     gathers = any(
         isinstance(n, (ast.AugAssign, ast.Yield, ast.Break))
         or (isinstance(n, ast.Attribute) and n.attr in _GATHERS)
