@@ -10,7 +10,14 @@ from typing import Literal
 
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.shapes import elements, hidden_shapes, named_shapes, typical_shape
-from kernel_gate.variations import AT_LARGEST, MOST_IN_TURN, OF_CONSTANTS, Variation, variations_of
+from kernel_gate.variations import (
+    AT_LARGEST,
+    MOST_IN_TURN,
+    OF_CONSTANTS,
+    Variation,
+    may_be_alike,
+    variations_of,
+)
 from kernel_gate.workload import Workload
 
 
@@ -304,19 +311,19 @@ def constant_integers(workload: Workload) -> dict[str, int]:
     return {a.name: int(str(a.value)) for a in scalars if re.fullmatch(r"\s*[-+]?\d+\s*", str(a.value))}
 
 
-def infinities_at_callers_sizes(workload: Workload, seed: int) -> list[Case]:
+def special_at_callers_sizes(workload: Workload, seed: int) -> list[Case]:
     """Cases of the callers' largest shape with rows of infinities that fill whole tiles, one for each input of floats,
-    for a device that is fast enough; none of a shape that takes too long to draw.
+    and with a single place that differs from all others, for a device that is fast enough; none of a shape that takes
+    too long to draw.
     """
     callers = max(workload.profile_dims, key=lambda d: elements(workload, d), default=None)
     inputs = [a for a in workload.args if a.kind in {"input", "inout"}]
     if callers is None or elements(workload, callers) > _MOST_DRAWN:
         return []
     free = sum(a.has_free_values and a.dtype in FLOAT_NAMES for a in inputs)
-    return [
-        Case(dict(callers), seed + 7000 + i, Variation.INFINITE, origin="hidden")
-        for i in range(min(free, MOST_IN_TURN))
-    ]
+    special = [Variation.INFINITE] * min(free, MOST_IN_TURN)
+    special += [Variation.LONE] * any(map(may_be_alike, inputs))
+    return [Case(dict(callers), seed + 7000 + i, one, origin="hidden") for i, one in enumerate(special)]
 
 
 def other_integer(workload: Workload, case: Case) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kernel_gate.build.unit import Unit
 from kernel_gate.built import Built
-from kernel_gate.cases import ALLOCATED, Case, infinities_at_callers_sizes, other_integer, plan, the_case
+from kernel_gate.cases import ALLOCATED, Case, other_integer, plan, special_at_callers_sizes, the_case
 from kernel_gate.conclusion import conclude
 from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import Device
@@ -262,7 +262,7 @@ def _stages(
 
     cases = taken(c for c in planned if c.memory == ALLOCATED or not follows)
     if on_gpu and follows:
-        cases += infinities_at_callers_sizes(workload, options.seed)
+        cases += special_at_callers_sizes(workload, options.seed)
     if not run.resume("check", "sanitize") and not _right(
         run, device, keeper, both, workload, cases, options, further
     ):

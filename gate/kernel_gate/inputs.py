@@ -29,7 +29,16 @@ from kernel_gate.limited_values import (
 )
 from kernel_gate.placed_integers import offsets, permutation
 from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, scaled, vary
-from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation, is_scaled
+from kernel_gate.variations import (
+    IN_TURN,
+    OF_ALL,
+    OF_INDICES,
+    ONE_INPUT,
+    WITHIN_LIMITS,
+    Variation,
+    is_scaled,
+    may_be_alike,
+)
 from kernel_gate.workload import Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
@@ -89,6 +98,8 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         arrays[argument.name] = _make(argument, shape, values, generator, variation, workload.folder)
         for _, place, value in (p for p in case.placed if p[0] == argument.name):
             arrays[argument.name].reshape(-1)[place] = DTYPES[argument.dtype].narrow(np.array(value))
+        if case.variation is Variation.LONE and may_be_alike(argument):
+            arrays[argument.name] = _lone(arrays[argument.name], generator)
         if case.variation is Variation.DYADIC:
             arrays[argument.name] = _dyadic(
                 argument, arrays[argument.name], argument.name == varied, values, generator
@@ -131,6 +142,17 @@ def limits_of(argument: Argument, numbers: Mapping[str, Number]) -> Limits | Non
 
 _POSITIVE = (0.125, 4.0)
 """Where few values of a positive input lie; others are not limited by it."""
+
+
+def _lone(values: Array, generator: np.random.Generator) -> Array:
+    """The first value everywhere, but for one place with another one; as it is where all are the same."""
+    flat = values.reshape(-1)
+    others = np.flatnonzero(flat != flat[:1])
+    if not others.size:
+        return values
+    result = np.full_like(flat, flat[0])
+    result[generator.integers(flat.size)] = flat[generator.choice(others)]
+    return result.reshape(values.shape)
 
 
 def _shrunk(argument: Argument, values: Array, scale: float, numbers: Mapping[str, Number]) -> Array:

@@ -71,6 +71,8 @@ class Variation(StrEnum):
     """Inputs with limits: half of the values at the limits, beside them, and where numbers change character."""
     FEW = "few values in all inputs"
     """So few that values are equal within each input and between inputs."""
+    LONE = "one value, but for a single place"
+    """All inputs but those in an order: what takes all values to be alike as some of them are is seen."""
     ZEROS_AMONG = "zeros of both signs among the values"
     """In every input of floats that may be zero."""
     NAN_AT_ENDS = "NaNs, and ends of ranges"
@@ -83,7 +85,9 @@ class Variation(StrEnum):
     """Where exponentials are small beside 1: their sum keeps few of their bits, and no large result hides it."""
 
 
-WITHIN_LIMITS = frozenset({Variation.ENDS, Variation.FEW, Variation.UPPER, Variation.ZEROS_AMONG})
+WITHIN_LIMITS = frozenset(
+    {Variation.ENDS, Variation.FEW, Variation.LONE, Variation.UPPER, Variation.ZEROS_AMONG}
+)
 """Variations of all inputs that stay within what is declared."""
 IN_TURN = frozenset({Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS, Variation.INFINITE, Variation.SATURATED})
 """Variations that each input without limits has a case of."""
@@ -122,6 +126,7 @@ AT_LARGEST = frozenset(
         Variation.LAST_PEAK,
         Variation.TIES,
         Variation.FEW,
+        Variation.LONE,
         Variation.NON_FINITE,
         Variation.INFINITE,
     }
@@ -151,6 +156,7 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
         Variation.DYADIC: bool(scaled) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.ENDS: bool(limited),
         Variation.FEW: bool(limited) or free > 1,
+        Variation.LONE: any(map(may_be_alike, inputs)),
         Variation.ZEROS_AMONG: any(_may_be_zero(a) for a in inputs),
         Variation.NAN_AT_ENDS: min(free, MOST_IN_TURN) * bool(limited),
         **dict.fromkeys(OF_INDICES, indices),
@@ -173,6 +179,11 @@ def is_scaled(argument: Argument) -> bool:
 def may_shrink(argument: Argument) -> bool:
     """Whether values of a float input can be scaled down within what is declared, as far as that is known here."""
     return is_scaled(argument) or _may_be_zero(argument)
+
+
+def may_be_alike(argument: Argument) -> bool:
+    """Whether all elements of an input but one may be the same."""
+    return argument.has_free_values or argument.values_spec[0] in ("uniform", "positive", "integers")
 
 
 def _may_be_zero(argument: Argument) -> bool:

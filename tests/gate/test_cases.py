@@ -8,11 +8,11 @@ from kernel_gate.cases import (
     Case,
     constant_integers,
     float_scalars,
-    infinities_at_callers_sizes,
     needed_of_scalars,
     parse_dims,
     plan,
     repeat_options,
+    special_at_callers_sizes,
     the_case,
 )
 from kernel_gate.inputs import make_inputs, perturbed
@@ -99,7 +99,8 @@ def test_values_far_from_zero_stand_beside_the_rest_of_a_tile_too():
 def test_values_that_promise_a_range_are_varied_within_it():
     ranged = with_values("uniform(0, 1)")
     cases = plan(ranged, 91)
-    within = {Variation.SMALL, Variation.DYADIC, Variation.ENDS, Variation.FEW, Variation.ZEROS_AMONG}
+    within = {Variation.SMALL, Variation.DYADIC, Variation.ENDS, Variation.FEW, Variation.LONE}
+    within.add(Variation.ZEROS_AMONG)
     assert {c.variation for c in cases} == {Variation.DECLARED} | within
     drawn_values = {c.variation: make_inputs(ranged, c)["x"] for c in cases if c.dims != {"N": 1, "C": 32}}
     assert all(v.min() >= 0 and v.max() <= 1 for v in drawn_values.values())
@@ -364,6 +365,7 @@ def test_variations_change_what_they_say(variation):
         Variation.AT_LARGEST: lambda: np.isfinite(x).all() and 1e37 < x.std() < 1e39,
         Variation.TOWARDS_SMALLEST: lambda: 1e-14 < x.std() < 1e-11,
         Variation.NEARER_SMALLEST: lambda: 1e-27 < x.std() < 1e-24,
+        Variation.LONE: lambda: sorted(np.unique(x, return_counts=True)[1]) == [1, x.size - 1],
         Variation.ZEROS_AMONG: lambda: (x == 0).any() and np.signbit(x[x == 0]).any() and (x != 0).any(),
         Variation.SATURATED: lambda: np.abs(x).min() >= 11 and np.abs(x).max() <= 17,
         Variation.TAIL: lambda: x.min() >= -12 and x.max() <= -5,
@@ -416,11 +418,14 @@ def test_a_permutation_has_every_number_once_as_long_as_there_are_enough():
         with_values("permutation", "int32")
 
 
-def test_callers_sizes_have_infinities_in_each_input_of_floats():
+def test_callers_sizes_have_infinities_in_each_input_of_floats_and_a_single_place_that_differs():
     callers = workload().model_copy(update={"profile_dims": ({"N": 64, "C": 4096},)})
-    (case,) = infinities_at_callers_sizes(callers, 91)
+    case, lone = special_at_callers_sizes(callers, 91)
     assert (case.dims, case.variation) == ({"N": 64, "C": 4096}, Variation.INFINITE)
     x = make_inputs(callers, case)["x"]
     assert any(np.isneginf(row[:2048]).all() and np.isfinite(row[2048:]).all() for row in x)
+    assert lone.variation is Variation.LONE
+    values, counts = np.unique(make_inputs(callers, lone)["x"], return_counts=True)
+    assert sorted(counts) == [1, 64 * 4096 - 1] and len(values) == 2
     large = workload().model_copy(update={"profile_dims": ({"N": 1 << 15, "C": 1 << 15},)})
-    assert infinities_at_callers_sizes(large, 91) == []
+    assert special_at_callers_sizes(large, 91) == []

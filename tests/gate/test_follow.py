@@ -13,6 +13,7 @@ from kernel_gate.gate import judge
 from kernel_gate.inputs import make_inputs
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 from kernel_gate.stages.follow import Paths, _proposals, followed, one_of_each_path
 from kernel_gate.variations import Variation
 from kernel_gate.workload import parse_workload
@@ -214,3 +215,21 @@ def test_an_extent_that_is_promised_to_be_as_large_as_another_grows_with_it():
     with Paths(*(build_program(affine(), w, planned, arch="sm_90"),) * 2, w) as paths:
         proposed = list(itertools.islice(_proposals(paths, w, planned), 4000))
     assert {"N": 39, "C": 39} in proposed and all(dims["N"] >= dims["C"] for dims in proposed)
+
+
+@pytest.mark.parametrize(
+    ("step", "code"),
+    [(1, Reason.NOT_PROFILED), (4, Reason.WRONG_VALUE)],
+    ids=["every value", "a part of them"],
+)
+@pytest.mark.parametrize("values", ["integers", "integers(0, 50)"])
+def test_what_takes_all_values_to_be_alike_as_some_are_is_seen(values: str, step: int, code: Reason):
+    exact = KERNEL_OF_WHOLES.replace("TEST", "false")
+    probe = f"bool flat = true; for (int k = 0; k < n; k += {step}) flat = flat && x[k] == x[0];"
+    guessed = exact.replace("if (i < n)", f"{probe} if (flat && i < n) y[i] = x[0] / 3; else if (i < n)")
+    y, x, n = WHOLES.args
+    args = y.model_copy(update={"noalias": True}), x.model_copy(update={"values": values}), n
+    of = WHOLES.model_copy(update={"args": args})
+    programs = (Program("cuda", text, "thirds") for text in (exact, guessed))
+    verdict = judge(*programs, of, device="emulated", options=GateOptions(seed=5, callers_seconds=0))
+    assert verdict.code is code, verdict.reason

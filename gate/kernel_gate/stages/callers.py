@@ -44,7 +44,7 @@ from kernel_gate.stages.check_state import (
 from kernel_gate.stages.conditions import is_condition
 from kernel_gate.stages.judge_outputs import wrong_element
 from kernel_gate.tolerance import derive
-from kernel_gate.variations import Variation
+from kernel_gate.variations import Variation, may_be_alike
 from kernel_gate.workload import Workload
 
 _MOST_ELEMENTS = 1 << 22
@@ -188,7 +188,9 @@ def _grow(
 
 
 def _alike(workload: Workload) -> list[Variation]:
-    """Integers that are alike: counts and sums of them may not fit. Infinities that fill a tile of a long row."""
+    """Integers that are alike: counts and sums of them may not fit. Infinities that fill a tile of a long row. A single
+    place that differs, which what looks at a part of the values does not see.
+    """
     every = [a for a in workload.args if a.kind in {"input", "inout"}]
     floats, inputs = ([a for a in every if DTYPES[a.dtype].is_float is kind] for kind in (True, False))
     variations = [Variation.INFINITE] if any(a.has_free_values for a in floats) else []
@@ -196,7 +198,7 @@ def _alike(workload: Workload) -> list[Variation]:
         variations += [Variation.LOWEST, Variation.UPPER]
     if any(a.has_free_values for a in inputs):
         variations.append(Variation.CONSTANT)
-    return variations
+    return [*variations, Variation.LONE] if any(map(may_be_alike, every)) else variations
 
 
 def _growing(
