@@ -6,7 +6,7 @@ import pytest
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.torch_beside import torch_beside
+from kernel_lineage.workloads.torch_beside import copies_left_out, torch_beside
 
 CUDA = """#include <torch/extension.h>
 __global__ void means(const int* begins, float* out) {
@@ -46,3 +46,14 @@ def test_zeros_that_a_change_makes_no_longer_count_where_a_kernel_leaves_element
     assert one.startswith("PyTorch's zeros(") and torch_beside("means", after, before, keeps=True) == (one,)
     assert torch_beside("means", before, before, keeps=True) == ()
     assert torch_beside("means", before, after) == (), "a kernel that writes all of it needs no zeros"
+
+
+@pytest.mark.parametrize(("text", "language"), [(CUDA, Language.CUDA), (TRITON, Language.TRITON)])
+def test_a_tensor_that_is_no_longer_made_contiguous_is_named(text: str, language: Language):
+    copied = text.replace("out = ", "begins = begins.contiguous();\n    out = ".replace("auto ", ""), 1)
+    if language is Language.TRITON:
+        copied = copied.replace("contiguous();", "contiguous()")
+    before, after = (read(one.encode(), language) for one in (copied, text))
+    renamed = read(copied.replace("begins = begins.cont", "starts = begins.cont").encode(), language)
+    assert copies_left_out("means", before, after) == ("begins",)
+    assert copies_left_out("means", after, before) == copies_left_out("means", before, renamed) == ()

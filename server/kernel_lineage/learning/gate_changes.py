@@ -34,7 +34,7 @@ from kernel_lineage.learning.changed_kernels import (
 from kernel_lineage.workloads.files import Target, callers_of, source_of, target_in, target_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, workloads_in
-from kernel_lineage.workloads.torch_beside import functions_beside
+from kernel_lineage.workloads.torch_beside import copies_left_out, functions_beside
 from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
 
 if TYPE_CHECKING:
@@ -354,7 +354,20 @@ def _verdict(
     verdict = judged_in_all_types(
         judged(request), request, host_file, target, programs, judged, recorder, root
     )
+    verdict = _of_contiguous_alone(verdict, changed)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
+
+
+def _of_contiguous_alone(verdict: Verdict, changed: ChangedKernel) -> Verdict:
+    """The verdict, which says so where it says nothing of views that the baseline copies and the candidate reads."""
+    source, later = changed.before.kernel.source, changed.after.kernel.source
+    if verdict.standing not in (Standing.ACCEPTED, Standing.RIGHT) or source is None or later is None:
+        return verdict
+    tensors = copies_left_out(changed.before.kernel.name, source, later)
+    if not tensors:
+        return verdict
+    why = f"not judged where {' or '.join(tensors)} does not lie row by row: the change leaves out `contiguous()`"
+    return verdict.model_copy(update={"reason": f"{verdict.reason}; {why}"})
 
 
 def _named(verdict: Verdict, changed: ChangedKernel, workload: Path | None, top: Path) -> KernelVerdict:

@@ -7,6 +7,7 @@ launch or `x.float()` before it: where a change adds, drops or replaces such wor
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Set
 from pathlib import Path
@@ -17,6 +18,7 @@ from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.tensors import PERMUTES
 from kernel_lineage.workloads.following.torch_work import (
     ALIASES,
@@ -48,6 +50,7 @@ _OF_TENSORS = frozenset(
 """What host code asks of tensors alone."""
 _SPACES = frozenset({"torch", "at", "F", "functional"})
 _NOT_TORCH = frozenset({"math", "np", "numpy", "tl", "triton", "os", "std"})
+_CONTIGUOUS = re.compile(r"(\w+)(?:\.|->)contiguous\(\)")
 _SHOWN = 90
 _PYTHON = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
@@ -73,6 +76,35 @@ def functions_beside(kernel: str, before: SourceFile, after: SourceFile) -> tupl
     return tuple(name for name, words in _differing(kernel, before, after, keeps=False).items() if words)
 
 
+def copies_left_out(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
+    """The tensors that functions made contiguous before they launched a kernel, `a` of `a.contiguous()`, and since a
+    change only use: it may be right for tensors alone that lie row by row.
+    """
+    old, new = (_contiguous_in(kernel, file) for file in (before, after))
+    return tuple(
+        tensor
+        for name, (tensors, _) in old.items()
+        if name in new and new[name][0].total() < tensors.total()
+        for tensor in tensors - new[name][0]
+        if tensor in new[name][1]
+    )
+
+
+def _contiguous_in(kernel: str, file: SourceFile) -> dict[str, tuple[Counter[str], frozenset[str]]]:
+    """For each function that launches a kernel the names whose tensors it makes contiguous, and all of its names."""
+    if file.language is not Language.CUDA:
+        texts = {name: ast.unparse(function) for name, function in _launching(kernel, file).items()}
+    else:
+        texts = {
+            name: " ".join(text_of(code.node) for code in codes)
+            for name, codes in _launching_in_cuda(kernel, file).items()
+        }
+    return {
+        name: (Counter(_CONTIGUOUS.findall(text)), frozenset(WORD.findall(text)))
+        for name, text in texts.items()
+    }
+
+
 def _differing(kernel: str, before: SourceFile, after: SourceFile, *, keeps: bool) -> dict[str, Counter[str]]:
     work = _of_cuda if after.language is Language.CUDA else _of_python
     names = _WORK | _ZEROS if keeps else _WORK
@@ -81,17 +113,21 @@ def _differing(kernel: str, before: SourceFile, after: SourceFile, *, keeps: boo
 
 
 def _of_cuda(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
-    unit = unit_of(file.data.decode("utf-8", "replace"))
     return {
         name: Counter(
             one
             for code in codes
-            if code.of_host
             for one in _worked_out(_in_cuda(code.node, names), read_back_in_cuda(code.node))
         )
-        for name, codes in unit.functions.items()
-        if any(kernel in code.words for code in codes if code.of_host)
+        for name, codes in _launching_in_cuda(kernel, file).items()
     }
+
+
+def _launching_in_cuda(kernel: str, file: SourceFile) -> dict[str, list[HostCode]]:
+    """The host functions that name a kernel, with all of a name."""
+    functions = unit_of(file.data.decode("utf-8", "replace")).functions
+    hosts = {name: [code for code in codes if code.of_host] for name, codes in functions.items()}
+    return {name: codes for name, codes in hosts.items() if any(kernel in code.words for code in codes)}
 
 
 def _worked_out(of_torch: Iterable[str], of_host: Iterable[str]) -> Iterator[str]:
@@ -131,21 +167,29 @@ def _in_cuda(function: Node, names: Set[str]) -> Iterator[str]:
 
 
 def _of_python(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
-    """Methods are `Class.method`; nothing where the file does not parse."""
+    if file.module is None:
+        return {}
+    launching = _launching(kernel, file)
+    called = {name.replace(".forward", ".apply") for name in launching}
+    called |= {
+        n for n, value in module_of(Path(), file.module).values.items() if ast.unparse(value) in called
+    }
+    return {
+        name: Counter(_worked_out(_in_python(function, names, called), read_back_in_python(function)))
+        for name, function in launching.items()
+    }
+
+
+def _launching(kernel: str, file: SourceFile) -> dict[str, ast.FunctionDef]:
+    """The functions of Python that lead to a kernel, methods as `Class.method`; none where the file does not parse."""
     if file.module is None:
         return {}
     module, kernels = module_of(Path(), file.module), {k.name for k in file.kernels}
-    launching = {
+    return {
         name: function
         for name, function in module.functions.items()
         if name not in kernels
         and (kernel in WORD.findall(ast.unparse(function)) or kernel in launched_from(name, module))
-    }
-    called = {name.replace(".forward", ".apply") for name in launching}
-    called |= {name for name, value in module.values.items() if ast.unparse(value) in called}
-    return {
-        name: Counter(_worked_out(_in_python(function, names, called), read_back_in_python(function)))
-        for name, function in launching.items()
     }
 
 
