@@ -55,12 +55,14 @@ class Argument(Table):
     def has_limits(self) -> bool:
         """Whether the values may be any within limits that are declared."""
         kind, limits = self.values_spec
-        return kind in ("uniform", "positive", "offsets") or (kind == "integers" and bool(limits))
+        return kind in ("uniform", "positive", "offsets", "ascending") or (
+            kind == "integers" and bool(limits)
+        )
 
     @property
     def has_structure(self) -> bool:
         """Whether the values stand to each other in a way that single ones may not leave."""
-        return self.values_spec[0] in ("file", "listed", "offsets", "permutation")
+        return self.values_spec[0] in ("file", "listed", "offsets", "ascending", "permutation")
 
     @property
     def values_spec(self) -> tuple[str, tuple[str, ...]]:
@@ -95,7 +97,8 @@ class Argument(Table):
         if exact and self.kind in {"input", "inout"} and kind in FLOATS_ONLY:
             raise ValueError(
                 f'{self.dtype} inputs need values = "integers(lo, hi)", "integers" (any of the type), "boundary", '
-                '"one_hot", "listed(a, b, …)", "offsets(total)", "permutation(total)" or "file(path)"'
+                '"one_hot", "listed(a, b, …)", "ascending(lo, hi)", "offsets(total)", "permutation(total)" or '
+                '"file(path)"'
             )
         if not exact and (kind, self.values_spec[1]) == ("integers", ()):
             raise ValueError(f'{self.dtype} inputs need limits: values = "integers(lo, hi)"')

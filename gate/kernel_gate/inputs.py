@@ -246,10 +246,10 @@ def _make(
     kind, operands = argument.values_spec
     if kind == "file":
         return _from_file(argument, shape, folder, operands[0])
-    if kind == "integers":
-        return _integers(
-            argument, shape, tuple(int(evaluate(g, numbers)) for g in operands), generator, variation
-        )
+    if kind in ("integers", "ascending"):
+        ends = tuple(int(evaluate(g, numbers)) for g in operands)
+        whole = _integers(argument, shape, ends, generator, variation)
+        return whole if kind == "integers" else np.sort(whole, axis=-1)
     if kind == "listed":
         return dtype.narrow(np.resize(np.array([evaluate(g, numbers) for g in operands]), shape))
     if kind == "permutation":

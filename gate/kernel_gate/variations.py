@@ -148,7 +148,7 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
     free = sum(a.has_free_values for a in inputs)
     scaled = sum(a.has_free_values or a.values_spec[0] == "positive" for a in inputs)
     limited = [a for a in inputs if a.has_limits]
-    indices = any(a.values_spec[0] == "integers" for a in limited)
+    indices = any(a.values_spec[0] in ("integers", "ascending") for a in limited)
     times = {
         Variation.SMALL: bool(free) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.MIXED: _MIXED * (free > 1),

@@ -122,6 +122,16 @@ def test_whole_numbers_with_limits_are_at_their_ends_and_at_powers_of_two():
     assert set(offsets.flat) == {0, 50}
 
 
+def test_ascending_numbers_are_so_in_each_row_whatever_is_asked_of_them():
+    plain = drawn("ascending(3, 90)", "int32")
+    assert (np.diff(plain, axis=-1) >= 0).all() and plain.min() >= 3 and 3 < plain.max() < 90
+    variations = (Variation.ENDS, Variation.FEW, Variation.UPPER, Variation.HIGHEST)
+    varied = [drawn("ascending(3, 90)", "int32", variation=v) for v in variations]
+    assert all((np.diff(x, axis=-1) >= 0).all() for x in varied) and (varied[-1] == 89).all()
+    assert variations[0] in {c.variation for c in plan(with_values("ascending(0, 5)", "int32"), 91)}
+    assert Variation.LONE not in {c.variation for c in plan(with_values("ascending(0, 5)", "int32"), 91)}
+
+
 def test_each_free_input_has_nans_and_moderate_values_in_turn():
     another = 'name = "w"\nkind = "input"\ndtype = "float32"\nshape = ["N", "C"]\n'
     third = another.replace('"w"', '"u"') + 'values = "uniform"\n'

@@ -104,6 +104,22 @@ def test_what_may_be_left_out_is_there_by_itself(tmp_path: Path):
     assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == PLACES
 
 
+@pytest.mark.parametrize(
+    ("order", "values"),
+    [
+        (".sort().values", "ascending(0, vocabulary)"),
+        (".sort(dim=0)[0]", "ascending(0, vocabulary)"),
+        (".sort(descending=True).values", "integers(0, vocabulary)"),
+    ],
+)
+def test_numbers_that_a_test_sorts_ascend(tmp_path: Path, order: str, values: str):
+    test = TEST.replace('(count,), device="cuda")', f'(count,), device="cuda"){order}')
+    draft = _draft(
+        tmp_path, {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": WRAPPER, "tests/test_take.py": test}, "pick"
+    )
+    assert {a.name: a.values for a in draft.arguments}["where"] == values
+
+
 def test_places_that_a_test_leaves_out_hold_at_its_sizes_alone(tmp_path: Path):
     listed = "where = torch.tensor([-1, 7, -1], device='cuda')"
     test = TEST.replace('where = torch.randint(vocabulary, (count,), device="cuda")', listed).replace(

@@ -127,7 +127,7 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
 def _limits(argument: Argument, reading: Reading) -> tuple[Term, Term] | None:
     """The least value of a buffer's integers and the one that all are below, where its `values` state them."""
     match argument.values_spec:
-        case "integers", (least, end):
+        case "integers" | "ascending", (least, end):
             return reading.read(least), reading.read(end)
         case "permutation", (end,):
             return Num(0), reading.read(end)

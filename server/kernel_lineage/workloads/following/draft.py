@@ -60,7 +60,7 @@ from kernel_lineage.workloads.promises import broken
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
-_WHOLE = ("integers", "listed(", "permutation(", "offsets(")
+_WHOLE = ("integers", "ascending(", "listed(", "permutation(", "offsets(")
 """How values begin that are whole numbers."""
 _MOST_LAUNCHES = 4
 """Launches of one function that are looked at."""

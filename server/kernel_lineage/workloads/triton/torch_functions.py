@@ -264,7 +264,12 @@ def _sorted(name: str, tensor: Tensor, args: Sequence[object], named: Mapping[st
     wide = shape[-1] if name == "sort" and shape else argument(args, named, 0, "k")
     if not isinstance(wide, (int, Size)) or not shape:
         return Unknown(f"{name}(…)")
-    values = Tensor("", (*shape[:-1], wide), tensor.dtype, tensor.values)
+    order = argument(args, named, 1, "descending", default=False)
+    along = argument(args, named, 0, "dim", default=-1)
+    ascends = name == "sort" and order is False and along in (-1, len(shape) - 1)
+    limits = tensor.values.removeprefix("integers") if ascends else ""
+    drawn = f"ascending{limits}" if limits.startswith("(") else tensor.values
+    values = Tensor("", (*shape[:-1], wide), tensor.dtype, drawn)
     return _ranked(values, f"integers(0, {text_of(shape[-1])})")
 
 
