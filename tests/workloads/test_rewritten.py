@@ -325,6 +325,78 @@ def test_what_torch_does_between_launches_is_not_passed_over(tmp_path: Path, old
     assert why in str(error.value), error.value
 
 
+GUARDED = """
+@triton.jit
+def mean(x, out, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    tl.store(out + row, tl.sum(tl.load(x + row * cols + i, mask=i < cols, other=0.0)) / cols)
+
+
+def run(first, others):
+    rows, features = first.shape
+    x = torch.cat([first, others], dim=1)
+    cols = x.shape[1]
+    out = torch.empty(rows, device=x.device, dtype=first.dtype)
+    grid = (rows,)
+    if GUARD:
+        mean[GRID](x, out, cols, BLOCK=triton.next_power_of_2(cols))
+    return out
+"""
+
+
+GUARDED_WORKLOAD = workload_text(
+    "mean",
+    "rows = [3, 40]\ncols = [70]",
+    'grid = ["rows"]\n[launch.constexpr]\nBLOCK = "next_power_of_2(cols)"',
+    "x: input float32 [rows, cols]",
+    "out: output float32 [rows]",
+    "cols: int32 = cols",
+    language="triton",
+)
+MORE_WARPS = "BLOCK=triton.next_power_of_2(cols)", "BLOCK=triton.next_power_of_2(cols), num_warps=8"
+
+
+def of_guarded(folder: Path, guard: str, grid: str, old: str = "", new: str = "") -> Program:
+    before = HEAD + GUARDED.replace("GUARD", guard).replace("GRID", grid)
+    (folder / "mean.py").write_text(before)
+    return program_from_file(
+        folder / "mean.py",
+        "mean",
+        parse_workload(GUARDED_WORKLOAD),
+        data=before.replace(*MORE_WARPS).replace(old, new).encode(),
+        root=folder,
+        changed_from=before.encode(),
+    )
+
+
+@pytest.mark.parametrize("grid", ["(rows,)", "rows,", "grid"])
+@pytest.mark.parametrize(
+    "guard", ["rows > 0 and cols > 0", "not (rows == 0 or cols == 0)", "rows", "0 < rows and cols"]
+)
+def test_a_launch_of_what_is_not_empty_is_read_where_only_the_grid_tells_a_size(
+    tmp_path: Path, guard: str, grid: str
+):
+    (mean,) = launched(of_guarded(tmp_path, guard, grid))
+    assert mean.launch.grid == ("rows",) and mean.launch.num_warps == 8
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    rows, features =", "    first = first[::2]\n    rows, features ="),
+        ("    rows, features = first.shape", "    features, rows = first.shape"),
+        ("    grid = (rows,)", "    rows = others.shape[0] // 2\n    grid = (rows,)"),
+        ("dtype=first.dtype", "dtype=others.dtype"),
+    ],
+)
+def test_a_size_or_a_type_that_only_the_launch_tells_is_none_where_it_is_set_otherwise(
+    tmp_path: Path, old: str, new: str
+):
+    with pytest.raises(ProgramError, match=r"cannot be read.*(nothing tells `rows > 0`|`out` is None)"):
+        of_guarded(tmp_path, "rows > 0", "(rows,)", old, new)
+
+
 @pytest.mark.parametrize("made", ["torch.zeros", "torch.empty"])
 def test_a_buffer_of_zeros_is_cleared_before_its_first_launch(tmp_path: Path, made: str):
     cleared = made == "torch.zeros"

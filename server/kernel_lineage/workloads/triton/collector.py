@@ -83,6 +83,12 @@ class Collector(Reader):
     """Whether what torch works out before the first launch becomes an input of a workload that is being drafted."""
     prepared: dict[tuple[str, str], object] = field(default_factory=dict)
     """Host name and what it is set to, which is not read → what the workload says that it is."""
+    types: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Host name and how its buffer is made, where that does not tell a type → the type that it has in the workload."""
+    untyped: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Buffer of which the code does not tell a type → its name, and how it is made."""
+    set_by: dict[str, str] = field(default_factory=dict)
+    """Host name → what last set it, as it is read."""
     strides: Mapping[tuple[str, int], str] = field(default_factory=dict)
     """Tensor and axis → the scalar of the workload that is its stride."""
     worked_out: dict[str, None] = field(default_factory=dict)
@@ -145,14 +151,19 @@ class Collector(Reader):
         for statement in body:
             self.line = statement.lineno
             self._watch(frame, statement)
-            read = self._reads(frame, statement) if isinstance(statement, ast.Assign) else ""
+            read = self.reads(frame, statement) if isinstance(statement, ast.Assign) else ""
             Reader.block(self, frame, [statement])
             if isinstance(statement, ast.Assign):
+                self.set_by |= {
+                    n.id: read for n in ast.walk(statement) if _is_set(n) and isinstance(n, ast.Name)
+                }
                 self._take_prepared(frame, statement, read)
 
-    def _reads(self, _frame: Frame, statement: ast.Assign) -> str:
-        """What a statement makes of what."""
-        return ast.unparse(statement)
+    def reads(self, frame: Frame, statement: ast.Assign) -> str:
+        """What a statement makes of what: names that are not understood by how they were set."""
+        names = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        unread = [n for n in sorted(names & self.set_by.keys()) if isinstance(frame.names.get(n), Unknown)]
+        return "; ".join([ast.unparse(statement), *(f"{n}: {self.set_by[n]}" for n in unread)])
 
     def decides(self, frame: Frame, test: ast.expr, holds: bool) -> None:
         """A loop that goes on, or ends, at these sizes is a condition on others."""
@@ -190,9 +201,12 @@ class Collector(Reader):
         for node in (n for target in statement.targets for n in ast.walk(target)):
             name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ""
             value = frame.names.get(name)
+            key = name, read
+            if isinstance(value, Tensor) and value.buffer.startswith("#") and value.dtype is None:
+                self.untyped.setdefault(value.buffer, key)
+                frame.names[name] = self.buffers[value.buffer] = replace(value, dtype=self.types.get(key))
             if not isinstance(value, Unknown) and not (isinstance(value, Tensor) and not value.buffer):
                 continue
-            key = name, read
             if name in self.parameters:
                 continue
             if self.invents and not self.handed and isinstance(value, Tensor) and value.shape is not None:

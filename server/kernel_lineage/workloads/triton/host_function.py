@@ -68,6 +68,8 @@ class End:
     """What torch works out of buffers that were launched with, as it is written."""
     consumed: Collection[str]
     """These buffers."""
+    untyped: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Buffer of which the code does not tell a type → its name, and how it is made."""
     of_torch: OfTorch = field(default_factory=OfTorch)
     """The kernels that do what torch works out."""
 
@@ -153,6 +155,7 @@ class HostFunction:
     parameters: Collection[str] = ()
     """Those of them that it is given, where the workload is of the function."""
     prepared: dict[tuple[str, str], object] = field(default_factory=dict)
+    types: dict[tuple[str, str], str] = field(default_factory=dict)
     strides: dict[tuple[str, int], str] = field(default_factory=dict)
     """Tensor and axis → the scalar of the workload that is its stride."""
 
@@ -190,6 +193,7 @@ class HostFunction:
             bound=bound,
             parameters=self.parameters,
             prepared=self.prepared,
+            types=self.types,
             strides=self.strides,
             learns=learns,
             widest=self._widest(),
@@ -353,6 +357,7 @@ def end_of(reader: Collector, name: str, module: HostModule, names: Names) -> En
         tuple(reader.promises),
         tuple(reader.worked_out),
         frozenset(reader.consumed),
+        reader.untyped,
         of_torch.of(steps),
     )
 

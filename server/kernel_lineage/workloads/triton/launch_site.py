@@ -205,6 +205,18 @@ def host_tensor(name: str, argument: Argument, view: View | None) -> Tensor:
     )
 
 
+def grid_names(function: ast.FunctionDef, call: ast.Call, workload: Workload) -> _Bound:
+    """Host name that a launch writes for an extent of its grid → that extent in the workload."""
+    node = call.func.slice if isinstance(call.func, ast.Subscript) else None
+    if isinstance(node, ast.Name):
+        stores = {n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == node.id} - {node}
+        values = [s.value for s in ast.walk(function) if isinstance(s, ast.Assign) and stores & {*s.targets}]
+        node = values[0] if len(values) == len(stores) == 1 else node
+    extents = node.elts if isinstance(node, ast.Tuple) else [node]
+    pairs = zip(extents, _sizes(workload.launch.spec().grid), strict=False)
+    return {e.id: size for e, size in pairs if isinstance(e, ast.Name) and isinstance(size, Size)}
+
+
 def _sizes(texts: Iterable[str]) -> tuple[int | Size, ...]:
     sizes = (size_of(ast.parse(text, mode="eval").body) for text in texts)
     return tuple(size for size in sizes if isinstance(size, (int, Size)))

@@ -20,8 +20,14 @@ from kernel_lineage.workloads.host_program import (
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.triton.host_function import Before, HostFunction
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
-from kernel_lineage.workloads.triton.launch_site import bindings_at, calls_of, launched_at, optional_at
-from kernel_lineage.workloads.triton.values import Stride
+from kernel_lineage.workloads.triton.launch_site import (
+    bindings_at,
+    calls_of,
+    grid_names,
+    launched_at,
+    optional_at,
+)
+from kernel_lineage.workloads.triton.values import Stride, Tensor
 
 
 def rewritten_steps(
@@ -48,7 +54,10 @@ def rewritten_steps(
         if name not in changed.functions:
             reasons.append(f"`{name}`, which launches `{kernel.name}`, is gone")
             continue
-        bound = bindings_at(kernel, own.functions[name], call, workload, order, views)
+        bound = {
+            **grid_names(own.functions[name], call, workload),
+            **bindings_at(kernel, own.functions[name], call, workload, order, views),
+        }
         optional = optional_at(kernel, call, workload, order, views)
         for also in (optional, {}) if optional else ({},):
             function = HostFunction(name, workload, root, {**also, **bound})
@@ -74,6 +83,8 @@ def _before(
         argument = function.workload.argument(name)
         if isinstance(value, Stride) and argument is not None and argument.kind == "scalar":
             function.strides[value.tensor, value.axis] = name
+        if isinstance(value, Tensor) and argument is not None and value.buffer in end.untyped:
+            function.types[end.untyped[value.buffer]] = argument.dtype
     passed = dict(zip(map(buffer_of, launch.arguments), order, strict=False))
     return Before.of(end, passed, constants_passed(launch, order)), end.promises
 

@@ -237,11 +237,12 @@ class WholeFunction(Collector):
     def _watch(self, _frame: Frame, _statement: ast.stmt) -> None:
         """Torch may change tensors: `of_torch` and `stores` say where that is not understood."""
 
-    def _reads(self, frame: Frame, statement: ast.Assign) -> str:
+    def reads(self, frame: Frame, statement: ast.Assign) -> str:
         """What a statement makes of what: the tensors that it reads by how they came about."""
         names = {n.id: frame.names.get(n.id) for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
         tensors = {n: v for n, v in sorted(names.items()) if isinstance(v, Tensor)}
-        return "; ".join([ast.unparse(statement), *(f"{n}: {self._origin(t)}" for n, t in tensors.items())])
+        read = Collector.reads(self, frame, statement)
+        return "; ".join([read, *(f"{n}: {self._origin(t)}" for n, t in tensors.items())])
 
     def _origin(self, tensor: Tensor) -> str:
         if not tensor.buffer.startswith("#"):
