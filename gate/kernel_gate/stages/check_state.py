@@ -81,6 +81,8 @@ class CheckState:
     conditions: dict[str, str] = field(default_factory=dict)
     """What must hold for the candidate and need not for the baseline → why."""
     rehearsal: Device | None = None
+    rehearses_too_long: bool = False
+    """Whether the rehearsal of a scalar came to no end in its time."""
     """The emulated device beside a GPU, opened when it is needed."""
     callers: Reached | None = None
     """How far the callers' sizes were checked, once they have been."""
@@ -125,10 +127,7 @@ _REHEARSAL_SECONDS = 20.0
 
 def execution_of(run: CheckState, who: Who, case: Case) -> Execution:
     """The program on this case's shape and memory, with its own buffers. Raises `LaunchError` and `DeviceError`."""
-    key = f"{who} {case.scalars}" if case.scalars else who
-    if key not in run.loaded:
-        run.loaded[key] = LoadedProgram(run.device, _built(run, who), case.applied(run.workload))
-    return run.loaded[key].execution(case.dims, memory=case.memory)
+    return _execution_on(run.device, who, run, who, case)
 
 
 def rehearsal_of(run: CheckState, who: Who, case: Case) -> Execution:
@@ -137,9 +136,13 @@ def rehearsal_of(run: CheckState, who: Who, case: Case) -> Execution:
         return execution_of(run, who, case)
     if run.rehearsal is None:
         run.rehearsal = open_emulated(_REHEARSAL_SECONDS)
-    key = f"{who}, emulated"
+    return _execution_on(run.rehearsal, f"{who}, emulated", run, who, case)
+
+
+def _execution_on(device: Device, loaded_as: str, run: CheckState, who: Who, case: Case) -> Execution:
+    key = f"{loaded_as} {case.scalars}" if case.scalars else loaded_as
     if key not in run.loaded:
-        run.loaded[key] = LoadedProgram(run.rehearsal, _built(run, who), run.workload)
+        run.loaded[key] = LoadedProgram(device, _built(run, who), case.applied(run.workload))
     return run.loaded[key].execution(case.dims, memory=case.memory)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 
 from kernel_gate.cases import Case
 from kernel_gate.compare import compare, measure, truncated, unwritten
+from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.execution import Run
@@ -37,6 +39,10 @@ _MAY_BREAK = re.compile(
     r"\b(?:ld|st)\.\S*\.v[248]\b|\bwmma\.(?:load|store)\b|\bldmatrix\b|\b__assertfail\b|\btrap;"
 )
 """Vectors and matrices, which must be aligned, and assertions: what a shape that no caller comes with makes fail."""
+_COUNTS = re.compile(r"\bcvt\S*\.[su](?:32|64)\.f(?:32|64)\b")
+"""What makes a whole number of a float, as the place of a sample: at a scale of zero it is any."""
+_SCALAR_SECONDS = 3.0
+"""For the rehearsal of a scalar."""
 _BREAKS = frozenset({"misaligned", "out_of_bounds", "trap"})
 _FEW, _DRAWS = 256, 5
 _UNITS = (4, 5)
@@ -73,7 +79,10 @@ def run_baseline(
     """
     unusable = partial(unusable_baseline, case)
 
-    if case.origin == "hidden" and run.device.kind != "emulated" and run.baseline.uses(_MAY_BREAK):
+    may_break = (case.origin == "hidden" and run.baseline.uses(_MAY_BREAK)) or (
+        case.scalars and run.baseline.uses(_COUNTS)
+    )
+    if may_break and run.device.kind != "emulated":
         _require_rehearsed(run, case, inputs)
     try:
         execution = execution_of(run, "baseline", case)
@@ -133,12 +142,22 @@ def run_baseline(
 
 
 def _require_rehearsed(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> None:
-    """Raise `Dropped` for a shape that the baseline does not take: on the GPU that would cost its context."""
+    """Raise `Dropped` for a shape or a scalar that the baseline does not take: on the GPU that would cost its context.
+
+    So it is for a scalar where the rehearsal takes too long, and for all after it.
+    """
+    seconds = math.inf if not case.scalars else 0.0 if run.rehearses_too_long else _SCALAR_SECONDS
     try:
-        with rehearsal_of(run, "baseline", case) as execution:
+        with ends_within(seconds), rehearsal_of(run, "baseline", case) as execution:
             fault = hard_fault(launch(run, execution, inputs, 0))
     except (LaunchError, DeviceError) as error:
         raise Dropped(error.code, str(error)) from error
+    except TimeSpentError as error:
+        if not case.scalars or not seconds_left():
+            raise
+        run.rehearses_too_long = True
+        reason = f"whether the baseline takes it does not show within {_SCALAR_SECONDS:g} s without a GPU"
+        raise Dropped(Reason.CASE_TIME_SPENT, f"{reason}; {case}") from error
     if fault is not None and fault.kind in _BREAKS:
         raise Dropped(
             FAULT_REASONS[fault.kind],
