@@ -6,20 +6,17 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.code.cuda.math_functions import SINGLE
 from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_parameters import aliases_of, meant_type
 from kernel_lineage.kernels.cuda_syntax import Unit
 
 _SINGLE_LITERAL = re.compile(r"(?:[\d.']+(?:[eE][+-]?\d+)?|0[xX][\da-fA-F.']+[pP][+-]?\d+)[fF]")
 _WHOLE_LITERAL = re.compile(r"(?:\d[\d']*|0[xX][\da-fA-F']+)[uUlL]*")
-_SINGLE_FUNCTIONS = frozenset(
-    {
-        "expf", "exp2f", "expm1f", "logf", "log2f", "log10f", "log1pf", "sqrtf", "rsqrtf", "powf", "tanhf", "sinf",
-        "cosf", "fabsf", "fmaxf", "fminf", "fmaf", "erff", "floorf", "ceilf", "roundf", "copysignf", "__expf",
-        "__logf", "__log2f", "__fdividef", "__frcp_rn", "__int2float_rn", "__half2float", "__bfloat162float",
-        "__fmaf_rn", "__frsqrt_rn", "__tanhf",
-    }
-)  # fmt: skip
+_SINGLE_FUNCTIONS = SINGLE | {
+    "__expf", "__logf", "__log2f", "__fdividef", "__frcp_rn", "__int2float_rn", "__half2float", "__bfloat162float",
+    "__fmaf_rn", "__frsqrt_rn", "__tanhf",
+}  # fmt: skip
 _OF_ITS_ARGUMENTS = frozenset({"max", "min", "abs"})
 _OF_BITS = frozenset({"%", "&", "|", "^", "<<", ">>"})
 """What nothing but whole numbers can be combined by."""

@@ -6,6 +6,7 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.code.cuda.math_functions import is_math, writes_a_result
 from kernel_lineage.code.cuda.structs import function_name
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
@@ -23,20 +24,21 @@ from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.written import dense
 
 _BY_VALUE = re.compile(
-    r"__\w+|\w+f|f?min|f?max|fma|f?abs|r?sqrt|exp2?|log2?|pow|ceil_div|sizeof|printf|assert|atomic\w+|"
+    r"__\w+|ceil_div|sizeof|printf|assert|atomic\w+|"
     r"(?:static|reinterpret|const)_cast(?:<.*>)?|float|int|double|make_\w+|(?:cg|cooperative_groups)::\w+"
 )
-"""Functions of CUDA and C++ that take numbers by value."""
+"""Functions of CUDA and C++ that take numbers by value, but for those of mathematics."""
 
 
 def is_of_the_language(function: str) -> bool:
     """Whether a function, as written, is one of CUDA's or C++'s that takes numbers by value and knows no thread."""
-    return _BY_VALUE.fullmatch(function) is not None
+    return is_math(function) or _BY_VALUE.fullmatch(function) is not None
 
 
 def only_gives_a_value(function: str) -> bool:
     """Whether such a function writes no memory and prints nothing."""
-    return is_of_the_language(function) and not function.startswith(("atomic", "printf", "__st"))
+    writes = function.startswith(("atomic", "printf", "__st")) or writes_a_result(function)
+    return is_of_the_language(function) and not writes
 
 
 def methods_of(kernel: Kernel) -> dict[str, list[Node]]:
@@ -118,7 +120,8 @@ def written_by_calls(syntax: CudaSyntax, start: int, end: int) -> dict[str, str]
     reach, calls = indexing(syntax.entry), dict[str, str]()
     for call in syntax.entry.calls:
         atomic = call.name.startswith("atomic")
-        if not start <= call.node.start_byte < end or (not atomic and is_of_the_language(call.qualified)):
+        is_pure = is_of_the_language(call.qualified) and not writes_a_result(call.qualified)
+        if not start <= call.node.start_byte < end or (not atomic and is_pure):
             continue
         for argument in call.arguments[:1] if atomic else call.arguments:
             place = reach.place(argument)
