@@ -22,6 +22,7 @@ from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.promises import broken, fitted_sizes
 
 _DIVISIONS = frozenset({"//", "%", "quot", "rem"})
+_BLOCK = "blockIdx"
 _Divided = tuple[str, str]
 
 
@@ -87,7 +88,37 @@ def _by_kernel(draft: Draft, target: Target) -> Iterator[_Divided]:
     template = (p.name for p in target.template_parameters)
     texts = {a.name: str(a.value) for a in draft.arguments if a.kind == "scalar" and a.value is not None}
     texts |= {**draft.constexpr, **dict(zip(template, draft.template_arguments, strict=False))}
-    waiting = [a.offset for a in _model(target).accesses if a.offset is not None]
+    for term in _divisions(target):
+        if all({*variables(a)} <= texts.keys() for a in term.args):
+            whole, divisor = (_text(a, texts) for a in term.args)
+            if whole and divisor:
+                yield whole, divisor
+
+
+def numbers_divided_by(draft: Draft, kernel: Kernel) -> list[int]:
+    """The numbers beyond 1 by which a kernel divides what differs between blocks on the way to its addresses, as
+    `i / 8 * 8` does, and those by which its launch divides, in order.
+    """
+    numbers: set[int] = set()
+    for term in _divisions(kernel):
+        whole, divisor = term.args
+        if isinstance(divisor, Num) and any(name.startswith(_BLOCK) for name in variables(whole)):
+            numbers.add(int(divisor.value))
+    for text in draft.grid:
+        try:
+            nodes = [*ast.walk(tree_of(text))]
+        except SyntaxError:
+            continue
+        for node in nodes:
+            match node:
+                case ast.BinOp(op=ast.FloorDiv(), right=ast.Constant(value=int(number))):
+                    numbers.add(number)
+    return sorted(number for number in numbers if number > 1)
+
+
+def _divisions(kernel: Kernel) -> Iterator[Op]:
+    """The quotients and remainders in a kernel's addresses."""
+    waiting = [a.offset for a in _model(kernel).accesses if a.offset is not None]
     seen: set[int] = set()
     while waiting:
         term = waiting.pop()
@@ -95,10 +126,8 @@ def _by_kernel(draft: Draft, target: Target) -> Iterator[_Divided]:
             continue
         seen.add(id(term))
         waiting += term.args
-        if term.name in _DIVISIONS and all({*variables(a)} <= texts.keys() for a in term.args):
-            whole, divisor = (_text(a, texts) for a in term.args)
-            if whole and divisor:
-                yield whole, divisor
+        if term.name in _DIVISIONS:
+            yield term
 
 
 def _model(kernel: Kernel) -> Model:

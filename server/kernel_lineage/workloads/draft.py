@@ -54,6 +54,7 @@ from kernel_lineage.workloads.triton.array_draft import array_drafts
 from kernel_lineage.workloads.triton.draft import triton_drafts
 from kernel_lineage.workloads.triton.function_draft import function_drafts
 from kernel_lineage.workloads.unsupported import unsupported
+from kernel_lineage.workloads.whole_blocks import with_whole_blocks
 
 _CALLERS_ABOVE = 2
 """How many calls up from the file with the launch callers are looked for in other files."""
@@ -129,6 +130,7 @@ def draft_of(
             best = with_filled_variables(best, target, path, state.root)
             best = with_timed_sizes(best, target)
             best = with_whole_quotients(best, target, path, state.root)
+            best = with_whole_blocks(best, target, path, state.root)
     return _with_an_output(_readable(best, target, path, state.root))
 
 
