@@ -42,6 +42,19 @@ def _values_of(argument: str) -> str:
 ELEMENTS = 'grid = ["ceil_div(n, 256)"]\nblock = [256]'
 ROW_OF_BLOCK = 'grid = ["N"]\nconstexpr = { BLOCK = "next_power_of_2(C)" }'
 WORKLOADS = {
+    "tanimoto": (
+        workload("tanimoto", "Q = [1, 3]\nN = [5, 40]\nW = [2, 32]", 'grid = ["ceil_div(N, 32)", "Q"]\nblock = [32]',
+                 "queries: input uint32 [Q, W]", "db: input uint32 [N, W]", "out: output float32 [Q, N]",
+                 "n: int32 = N", "words: int32 = W"),
+    ),
+    "hamming": (
+        workload("hamming", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output int32 [N]",
+                 "a: input uint64 [N]", "b: input uint64 [N]", "n: int32 = N"),
+    ),
+    "clear_bits": (
+        workload("clear_bits", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output int32 [N]",
+                 "flags: input int8 [N]", "n: int32 = N"),
+    ),
     "scale": (
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "a: float32 = 1.5", "n: int32 = N"),

@@ -1,0 +1,11 @@
+__global__ void counted(int* out, const unsigned* a) { out[threadIdx.x] = __popc(a[threadIdx.x]); }
+// ---
+__global__ void halves(int* out, const int* a, int rounds) {
+    int n = 0;
+    for (int k = 0; k < rounds; k++) n += a[threadIdx.x] >> k;
+    out[threadIdx.x] = n;
+}
+// ---
+__global__ void spread(int* out, const unsigned* a) {
+    for (int k = 0; k < 32; k++) { int bit = k & 1; out[k] = bit; }
+}
