@@ -9,6 +9,7 @@ from workload_texts import workload_text
 
 _VALUES = {
     "group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)", "target": "integers(0, C)",
+    "texts": "integers(0, C)",
     "segment": "integers(0, S)", "index": "integers(0, S)",
 }  # fmt: skip
 """What buffers of whole numbers hold, by their names."""
@@ -271,6 +272,15 @@ WORKLOADS = {
     "histogram_by_names": (
         workload("histogram_by_names", "n = [1, 770]\nK = [256]", 'grid = ["ceil_div(n, 64)"]\nblock = [64]',
                  "bytes: input uint8 [n]", "count: uint64 = n", "bins: inout uint32 [K]"),
+    ),
+    "words": (
+        workload("words", "n = [1, 90]\nL = [7]\nC = [3000]", 'grid = ["ceil_div(n, 64)"]\nblock = [64]',
+                 "texts: input int32 [n, L]", "counts: inout int32 [C]", "n: int32 = n",
+                 "length: int32 = L"),
+    ),
+    "pixels": (
+        workload("pixels", "W = [1, 70]\nH = [30]", 'grid = ["2", "2"]\nblock = [16, 4]', "image: input uint8 [H, W]",
+                 "bins: inout uint32 [256]", "width: int32 = W", "height: int32 = H"),
     ),
     "weighted": (
         workload("weighted", "n = [1, 770]\nK = [5000]", 'grid = ["3"]\nblock = [64]', "sums: inout float32 [K]",

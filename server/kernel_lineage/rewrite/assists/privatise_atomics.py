@@ -4,7 +4,7 @@ Before:
     for (int i = …; i < n; i += stride) { atomicAdd(&bins[data[i]], 1); }
 After: a block has its own copy of the first 8 KiB of `bins`, cleared before the loop and added to `bins` after it. How
 many bins there are need not be known: an address beyond the copy is added to as before. Where each thread takes one
-element, it is given a grid-stride loop first, so that a block has more elements than bins.
+element, or what lies in one row, it is given a grid-stride loop first, so that a block has more elements than bins.
 
 Additions come later than before and in another order, so that nothing may read the bins meanwhile.
 """
@@ -58,10 +58,11 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         raise Refusal(f"{kernel.name} does not parse completely")
     edits = attempt(lambda: _privatised(kernel))
     if isinstance(edits, Refusal):
-        if syntax_of(kernel).entry.loops:
-            raise edits
         data = data_of(kernel)
-        text = loop_over_grid.ASSIST.make(kernel, anchor).apply(data)
+        strided = attempt(lambda: loop_over_grid.ASSIST.make(kernel, anchor))
+        if isinstance(strided, Refusal):
+            raise edits if syntax_of(kernel).entry.loops else strided
+        text = strided.apply(data)
         again = read(text, kernel.language).kernel(kernel.name)
         if again is None:
             raise edits
@@ -168,7 +169,8 @@ def _edits(
     pointer, place, kind, size = what
     taken = identifiers_in(syntax.entry.node)
     own, bin_, at = (fresh_name(n, taken) for n in (f"own_{pointer}", "bin", "at"))
-    each = f"for (int {bin_} = threadIdx.x; {bin_} < {size}; {bin_} += blockDim.x)"
+    first, step = _thread_of_block(text_of(syntax.entry.node))
+    each = f"for (int {bin_} = {first}; {bin_} < {size}; {bin_} += {step})"
     before = [
         f"// A block adds to its own copy; what lies beyond the first {size} goes to {pointer} at once.",
         f"__shared__ {kind} {own}[{size}];",
@@ -199,6 +201,16 @@ def _edits(
         replace_node(statement, (newline + inner).join(added)),
         insert_before(kernel, loop.end_byte, "".join(newline + margin + x for x in after)),
     ]
+
+
+def _thread_of_block(text: str) -> tuple[str, str]:
+    """The number of a thread in its block, and how many threads there are, along the axes that a kernel counts on."""
+    if "threadIdx.z" in text:
+        rank = "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x"
+        return rank, "blockDim.x * blockDim.y * blockDim.z"
+    if "threadIdx.y" in text:
+        return "threadIdx.y * blockDim.x + threadIdx.x", "blockDim.x * blockDim.y"
+    return "threadIdx.x", "blockDim.x"
 
 
 ASSIST = Assist(
