@@ -52,6 +52,14 @@ WORKLOADS = {
         workload("hamming", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output int32 [N]",
                  "a: input uint64 [N]", "b: input uint64 [N]", "n: int32 = N"),
     ),
+    "emptied": (
+        workload("emptied", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output int32 [N]",
+                 "a: input uint32 [N]", "n: int32 = N"),
+    ),
+    "last_first": (
+        workload("last_first", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output int32 [N]",
+                 "a: input int32 [N]", "n: int32 = N"),
+    ),
     "clear_bits": (
         workload("clear_bits", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output int32 [N]",
                  "flags: input int8 [N]", "n: int32 = N"),

@@ -12,17 +12,19 @@ After:
 
 What a round asks of bits is asked of words: `&&` is `&`, `||` is `|`, `!=` is `^`, `!` is `~`. Bits beyond those that
 the loop goes over are masked. Refused where the loop does anything else, counts in floats, or may read a word that
-`&&` and `||` leave out.
+`&&` and `||` leave out. Loops that go on until a word is empty, `while (w) { n += w & 1; w >>= 1; }` and
+`while (w) { w &= w - 1; n++; }`, count at once as well.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES
-from kernel_lineage.kernels.anchors.bit_loop import bits_of, word_shifted
+from kernel_lineage.kernels.anchors.bit_loop import bits_of, emptied_by, word_shifted
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
 from kernel_lineage.kernels.cuda_forms import Loop, bare, declarators, field_of, operator_of, test_of, text_of
@@ -53,20 +55,22 @@ _OF_BITS = {"&&": "&", "&": "&", "||": "|", "|": "|", "^": "^", "!=": "^"}
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
     loop = loop_at(syntax.entry.loops, anchor.span)
+    emptied = emptied_by(loop) if loop is not None else None
     bits = bits_of(loop) if loop is not None else 0
-    if loop is None or not bits:
+    if loop is None or not (bits or emptied):
         raise Refusal(f"no loop of {kernel.name} goes over the bits of a word")
     if "volatile" in kernel.text:
         raise Refusal(f"{kernel.name} has something volatile, which each round is to read again")
     data, first = data_of(kernel), with_pragmas(loop.node)
-    lines = _Reading(kernel, syntax, loop, bits, identifiers_in(syntax.entry.node)).lines()
+    reading = _Reading(kernel, syntax, loop, bits, identifiers_in(syntax.entry.node))
+    lines = reading.lines() if emptied is None else reading.until_empty(*emptied)
     margin, newline = indent_at(data, first.start_byte), newline_of(data)
     parent = loop.node.parent
     if len(lines) > 1 and (parent is None or parent.type != "compound_statement"):
         lines = ["{", *(indent_unit(kernel) + line for line in lines), "}"]
     edit = replace_between(kernel, first.start_byte, loop.node.end_byte, (newline + margin).join(lines))
     return ASSIST.candidate(
-        kernel, [edit], explanation=f"One instruction counts {bits} bits; each count is what it was."
+        kernel, [edit], explanation=f"One instruction counts {bits or 'all'} bits; each count is what it was."
     )
 
 
@@ -112,6 +116,22 @@ class _Reading:
         declared = [f"const auto {name} = {word};" for word, name in self.words.items() if word != name]
         return [*declared, *(f"{counter} += {self._counted(bits)};" for counter, bits in self.counts)]
 
+    def until_empty(self, word: str, counter: str) -> list[str]:
+        """What stands for a loop that goes on until a word has no bits left."""
+        self._check_counter(counter)
+        dtype, text = self._dtype_of(word, is_element=False), text_of(self.loop.node)
+        if not dtype.startswith("uint") and (dtype not in ("int32", "int64") or re.search(r">|/", text)):
+            raise Refusal(f"`{word}` is not known to be a number that the loop empties of all its bits")
+        counts = f"{counter} += __popc{'ll' if dtype.endswith('64') else ''}({word});"
+        initializer = self.loop.node.child_by_field_name("initializer")
+        if initializer is None:
+            return [counts, f"{word} = 0;"]
+        begins = text_of(initializer).rstrip("; ") + ";"
+        if initializer.type != "declaration":
+            return [begins, counts, f"{word} = 0;"]
+        unit = indent_unit(self.kernel)
+        return ["{", unit + begins, unit + counts, "}"]
+
     def _counted(self, bits: _Bits) -> str:
         width = 64 if bits.wide else 32
         text = bits.text
@@ -151,14 +171,7 @@ class _Reading:
         if counter is None or counter.type != "identifier" or not (one or added is not None):
             raise Refusal(f"`{text_of(node)}` does more than to count bits")
         name = text_of(counter)
-        types = {
-            v.type
-            for v in self.syntax.entry.variables
-            if v.name == name and not (v.pointer or v.sizes or v.shared)
-        }
-        dtypes = {DTYPES.get(plain_type(self.kernel, kind), "") for kind in types}
-        if not dtypes or not all(d.startswith(_WHOLE[:2]) for d in dtypes):
-            raise Refusal(f"{name} is not known to count in whole numbers")
+        self._check_counter(name)
         parts = list(conditions)
         if not one:
             parts.append(self._bits(added, not conditions))
@@ -170,6 +183,16 @@ class _Reading:
         for part in parts[1:]:
             whole = self._joined(whole, "&", part)
         self.counts.append((name, whole))
+
+    def _check_counter(self, name: str) -> None:
+        types = {
+            v.type
+            for v in self.syntax.entry.variables
+            if v.name == name and not (v.pointer or v.sizes or v.shared)
+        }
+        dtypes = {DTYPES.get(plain_type(self.kernel, kind), "") for kind in types}
+        if not dtypes or not all(d.startswith(_WHOLE[:2]) for d in dtypes):
+            raise Refusal(f"{name} is not known to count in whole numbers")
 
     def _bits(self, node: Node | None, sure: bool, name: str = "word") -> _Bits:
         """What an expression of a round is over words; `sure` where every round comes to it."""
@@ -240,7 +263,6 @@ class _Reading:
 
     def _dtype(self, node: Node | None) -> str:
         node = bare(node)
-        entry = self.syntax.entry
         if node is None:
             return ""
         if node.type == "cast_expression":
@@ -252,11 +274,14 @@ class _Reading:
         of = field_of(node, "argument") if is_element else node
         if of is None or of.type != "identifier":
             return ""
-        name = text_of(of)
+        return self._dtype_of(text_of(of), is_element)
+
+    def _dtype_of(self, name: str, is_element: bool) -> str:
+        """The type of a variable, or of its elements; "" where it is not known."""
         dtypes = {
             DTYPES.get(plain_type(self.kernel, v.type), "")
-            for v in entry.variables
-            if v.name == name and bool(v.pointer or v.sizes) == is_element
+            for v in self.syntax.entry.variables
+            if v.name == name and bool(v.pointer or v.sizes) == is_element and not v.shared
         }
         parameter = self.kernel.parameter(name)
         if not dtypes and parameter is not None and parameter.pointer == is_element:

@@ -12,3 +12,9 @@ __global__ void common(int* out, const unsigned char* a, const unsigned char* b)
     }
     out[threadIdx.x] = n;
 }
+// ---
+__global__ void emptied(int* out, unsigned w) {
+    int n = 0;
+    for (; w; w >>= 1) n += w & 1u;
+    out[threadIdx.x] = n;
+}

@@ -78,6 +78,49 @@ __global__ void clear_bits(int* out, const signed char* flags, int n) {
         out[i] = clear;
     }
 }
+// --- emptied applies
+__global__ void emptied(int* out, const unsigned* a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int low = 0;
+    unsigned word = a[i];
+    while (word) {
+        low += word & 1;
+        word >>= 1;
+    }
+    out[i] = low + (int)word;
+}
+// --- emptied becomes
+__global__ void emptied(int* out, const unsigned* a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int low = 0;
+    unsigned word = a[i];
+    low += __popc(word);
+    word = 0;
+    out[i] = low + (int)word;
+}
+// --- last_first applies
+__global__ void last_first(int* out, const int* a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int count = 0;
+        for (int left = a[i]; left; left &= (left - 1)) { ++count; }
+        out[i] = count;
+    }
+}
+// --- last_first becomes
+__global__ void last_first(int* out, const int* a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int count = 0;
+        {
+            int left = a[i];
+            count += __popc(left);
+        }
+        out[i] = count;
+    }
+}
 // --- weighed refuses: `weights[k]` is not understood as a bit
 __global__ void weighed(int* out, const unsigned* a, const int* weights) {
     int sum = 0;
@@ -136,4 +179,20 @@ __global__ void rounds(int* out, const unsigned* a) {
         all++;
     }
     out[threadIdx.x] = n + all;
+}
+// --- signed_shift refuses: is not known to be a number that the loop empties
+__global__ void signed_shift(int* out, const int* a) {
+    int n = 0, word = a[threadIdx.x];
+    while (word > 0) {
+        n += word & 1;
+        word >>= 1;
+    }
+    out[threadIdx.x] = n;
+}
+// --- short_word refuses: is not known to be a number that the loop empties
+__global__ void short_word(int* out, const signed char* a) {
+    int n = 0;
+    signed char word = a[threadIdx.x];
+    while (word) { word &= word - 1; n++; }
+    out[threadIdx.x] = n;
 }
