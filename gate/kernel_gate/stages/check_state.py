@@ -81,9 +81,9 @@ class CheckState:
     conditions: dict[str, str] = field(default_factory=dict)
     """What must hold for the candidate and need not for the baseline → why."""
     rehearsal: Device | None = None
+    """The emulated device beside a GPU, opened when it is needed."""
     rehearses_too_long: bool = False
     """Whether the rehearsal of a scalar came to no end in its time."""
-    """The emulated device beside a GPU, opened when it is needed."""
     callers: Reached | None = None
     """How far the callers' sizes were checked, once they have been."""
     expressions: Expressions | None = None
