@@ -309,14 +309,22 @@ def test_how_many_elements_share_a_scale_is_a_size_that_keeps_the_checks(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "asked", ["argc > 1 ? atoi(argv[1]) : 1 << 16", "argc < 2 ? 65536 : std::stoi(argv[1])"]
+    "asked",
+    [
+        "argc > 1 ? atoi(argv[1]) : 1 << 16",
+        "argc < 2 ? 65536 : std::stoi(argv[1])",
+        "arg(1, 65536)",
+        "given(argc, argv, 1, 65536)",
+    ],
 )
 def test_a_size_that_a_user_may_give_is_a_dim(tmp_path, asked):
     text = """__global__ void ones(float* out, int in) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < in) out[i] = 1.0f;
 }
+static int given(int argc, char** argv, int at, int usual) { return argc > at ? std::atoi(argv[at]) : usual; }
 int main(int argc, char** argv) {
+    auto arg = [&](int i, int usual) { return argc > i ? atoi(argv[i]) : usual; };
     int in = ASKED;
     float* out;
     cudaMalloc(&out, in * sizeof(float));
@@ -353,6 +361,10 @@ int main() {
     [
         ("for (auto& v : at) v = (int)(rand() % bins);", "integers(0, bins)"),
         ("for (int& v : at) v = 7;", "integers(0, 8)"),
+        (
+            "for (int i = 0; i < n; ++i) at[i] = bins - rand() % std::max(1, bins / 3);",
+            "integers(0, bins + 1)",
+        ),
         ("for (int i = 0; i < n; i++) { grown.push_back(i); at[i] = static_cast<int>(grown.size()); }", ""),
     ],
 )

@@ -19,6 +19,7 @@ from kernel_lineage.workloads.following.sizes import BLOCK_SIZES, USUAL_THREADS
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
+    Lambda,
     NotFollowed,
     Number,
     Opaque,
@@ -304,10 +305,18 @@ class Declarations(Calls):
         sides = [node.child_by_field_name(side) for side in ("consequence", "alternative")]
         parts = [n for side in sides if side is not None for n in (side, *inside(side))] or [*inside(node)]
         # `argc > 1 ? atoi(argv[1]) : 4096` is written out, too: it is what it is where the user gives none.
-        asked = any(n.type == "call_expression" and _INPUT.match(text_of(n)) for n in inside(node))
+        asked = any(self._asks(n, names) for n in (node, *inside(node)) if n.type == "call_expression")
         if not asked and any(is_computed(n) or self._is_variable(n, names) for n in parts):
             return value
         return self.sizes.dim_in_code(name, int(value.value), self.function)
+
+    def _asks(self, call: Node, names: Names) -> bool:
+        """Whether a call gives what the user of a program gives, itself or by a function of the program."""
+        callee = text_of(call.child_by_field_name("function"))
+        function = names.get(callee) if callee.isidentifier() else None
+        bodies = [function.node] if isinstance(function, Lambda) else []
+        bodies += [code.body for code in self.unit.functions.get(callee, ())]
+        return _INPUT.match(text_of(call)) is not None or any(_INPUT.search(text_of(b)) for b in bodies)
 
 
 def _template(kind: str) -> str:

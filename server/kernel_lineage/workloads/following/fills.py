@@ -53,13 +53,16 @@ class Fills(Launches):
         return None
 
     def _below_remainder(self, value: Node, names: Names) -> Number | None:
-        """What a remainder, or a number and one, is smaller than; None for a product or a difference with one."""
+        """What a remainder, a number and one, or a number less one is smaller than; None for a product with one."""
         left, right = (value.child_by_field_name(side) for side in ("left", "right"))
         if left is None or right is None:
             return None
         if _is_remainder(value):
             divisor = self.either(right, names)
             return divisor if isinstance(divisor, Number) and divisor.whole else None
+        if operator_of(value) == "-" and _is_remainder(_uncast(right)):
+            whole = self.either(left, names)
+            return combined("+", whole, plain(1)) if isinstance(whole, Number) and whole.whole else None
         sides = [self._below_remainder(_uncast(side), names) for side in (left, right)]
         more = self.either(left if sides[0] is None else right, names)
         bound = sides[0] or sides[1]

@@ -18,11 +18,12 @@ from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.following.fields import passed
-from kernel_lineage.workloads.following.functions import HostCode
+from kernel_lineage.workloads.following.functions import HostCode, bare_type
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.passed_values import passed_values
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
+from kernel_lineage.workloads.following.types import dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value, made
 from kernel_lineage.workloads.following.ways import names_used, templates_launched, threads_of
@@ -119,7 +120,6 @@ def followed_launch(
         workload = workload.only_where(conditions)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
-            numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
             one = _same_way(look_again, meanings, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
             template = launch.template
@@ -128,6 +128,8 @@ def followed_launch(
                 called = next(templates_launched(unit, kernel.name), template)
                 pairs = zip(template, called, strict=True) if len(called) == len(template) else ()
                 template = tuple(own if _is_number(own) else c for own, c in pairs) or called
+            parameters = _as_launched(parameters, kernel, template)
+            numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
             return LaunchSite(
                 spec if one else None,
                 meanings,
@@ -207,6 +209,16 @@ def reached_launch(
     return (apart, [part.parameter for part in parts], taken) if len(parts) == len(order) else None
 
 
+def _as_launched(parameters: Sequence[Parameter], kernel: Kernel, template: Sequence[str]) -> list[Parameter]:
+    """Parameters with the types of numbers that a launch gives the kernel's template."""
+    given = zip((t.name for t in kernel.template_parameters), template, strict=False)
+    types = {name: dtype for name, text in given if (dtype := dtype_of(text)) is not None}
+    return [
+        p if p.pointer or p.dtype is not None else replace(p, dtype=types.get(bare_type(p.type)))
+        for p in parameters
+    ]
+
+
 def _numbers_passed(
     parameters: Sequence[Parameter],
     launch: Launched,
@@ -230,7 +242,7 @@ def _numbers_passed(
         if argument is not None and _is_number_of(name, text, workload):
             agreed[name] = text
         if argument is None or earlier.get(name, text) != text:
-            numbers[position] = Constant(text, dtype)
+            numbers[position] = Constant(text, parameter.dtype or dtype)
     return numbers, agreed
 
 
