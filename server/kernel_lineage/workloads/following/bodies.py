@@ -147,12 +147,15 @@ class Bodies(Macros):
             self._depth -= 1
         return Opaque("a function that gives nothing")
 
+    def leads(self, node: Node | None) -> bool:
+        return node is not None and bool(words_in(node) & (self.leading - self.followed()))
+
     def followed(self) -> frozenset[str]:
         """The functions, no templates, that lead to the launch from outside of what is followed now."""
         return frozenset(f.function.name for f in self.frames if not f.function.template)
 
     def inlined(
-        self, function: HostCode, nodes: list[Node], template: Node | None, names: Names, called: str = ""
+        self, function: HostCode, nodes: list[Node], template: tuple[str, ...], names: Names, called: str = ""
     ) -> Value:
         """What a function of the unit gives: its body is followed with the arguments.
 
@@ -164,10 +167,8 @@ class Bodies(Macros):
                 note_write(self.either(passed, names))
             return Opaque(f"`{function.name}`, which calls itself")
         inner = Names(self.unit_names(names))
-        if template is not None:
-            written = self.template(template, names)
-            for name, text in zip(function.template, written, strict=False):
-                self.bind(name, text, inner)
+        for name, text in zip(function.template, template, strict=False):
+            self.bind(name, text, inner)
         given_nodes: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
         of_sizes = function.name in self.leading or self._makes_structure(function)
         for parameter, node in zip(function.parameters, given_nodes, strict=False):

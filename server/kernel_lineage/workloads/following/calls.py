@@ -30,6 +30,7 @@ from kernel_lineage.workloads.following.unit import ClassCode, Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,
+    FunctionName,
     KernelName,
     Lambda,
     NotFollowed,
@@ -82,14 +83,14 @@ class Calls(Bodies):
             return self._chevrons(callee, node, names)
         if callee.type == "field_expression":
             return self._method(callee, listed, node, names)
-        if callee.type in ("lambda_expression", "parenthesized_expression"):
+        if callee.type in ("lambda_expression", "parenthesized_expression", "subscript_expression"):
             kind = self.type_named(bare_type(text_of(callee).strip("() ")), names)
             if bytes_of(kind) is not None and len(arguments_of(listed)) == 1:
                 # `(u32)(x)`, which the grammar takes for a call.
                 return self.cast(text_of(callee)[1:-1], self.value(arguments_of(listed)[0], names), names)
             inner = self.value(callee, names)
-            if isinstance(inner, Lambda):
-                return self.lambda_called(inner, listed, names)
+            if isinstance(inner, (Lambda, FunctionName)):
+                return self._called(inner, listed, names)
             raise NotFollowed(f"`{text_of(node)}`")
         written = text_of(callee)
         last, template = _last_name(callee)
@@ -115,13 +116,16 @@ class Calls(Bodies):
         this = names.get("this") if callee.type == "identifier" else None
         if isinstance(this, Record) and self._defined(this, last):
             return self._of_structure(this, last, arguments_of(listed), names)
-        functions = self.unit.functions.get(bound.text if isinstance(bound, Text) else last, [])
         given_nodes = arguments_of(listed)
-        function = next((f for f in functions if f.of_host and _takes(f, len(given_nodes))), None)
+        if isinstance(bound, Number) and not given_nodes:  # a tag that is called
+            return bound
+        function = self._function(bound.name if isinstance(bound, FunctionName) else last, given_nodes)
         body = self._leading_lambda(given_nodes)
         if function is not None:
             try:
-                value = self.inlined(function, given_nodes, template, names, last)
+                written_for = self.template(template, names)
+                taken = bound.template if isinstance(bound, FunctionName) else written_for
+                value = self.inlined(function, given_nodes, taken, names, last)
             except NotFollowed:
                 if body is None:
                     raise
@@ -136,8 +140,22 @@ class Calls(Bodies):
                 rest = given_nodes[at + 1 :]
                 if function.name in self.leading and len(rest) == len(function.parameters):
                     # Who is handed a function with all its arguments calls it with them.
-                    return self.inlined(function, rest, None, names, last)
+                    return self.inlined(function, rest, (), names, last)
         return self._library(written, last, template, given_nodes, node, names)
+
+    def _function(self, name: str, nodes: list[Node]) -> HostCode | None:
+        """The function of the host that takes so many arguments; None for none."""
+        functions = self.unit.functions.get(name, ())
+        return next((f for f in functions if f.of_host and _takes(f, len(nodes))), None)
+
+    def _called(self, held: Lambda | FunctionName, listed: Node | None, names: Names) -> Value:
+        """What a function gives that an element or a field holds. Raises `NotFollowed`."""
+        if isinstance(held, Lambda):
+            return self.lambda_called(held, listed, names)
+        function = self._function(held.name, arguments_of(listed))
+        if function is None:
+            raise NotFollowed(f"`{held.name}()`")
+        return self.inlined(function, arguments_of(listed), held.template, names, held.name)
 
     def _leading_lambda(self, nodes: list[Node]) -> Node | None:
         """The lambda among arguments that leads to the launch."""
@@ -280,6 +298,9 @@ class Calls(Bodies):
         if isinstance(base, Text) and base.text == "globalContext":
             return plain(False)
         if isinstance(base, Record):
+            held = base.fields.get(name)
+            if isinstance(held, (Lambda, FunctionName)):
+                return self._called(held, listed, names)
             return self._of_structure(base, name, arguments_of(listed), names)
         raise NotFollowed(f"`{text_of(node)}`")
 

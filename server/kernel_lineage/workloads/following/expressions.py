@@ -16,6 +16,7 @@ from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of, pla
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
+    FunctionName,
     KernelName,
     Lambda,
     NotFollowed,
@@ -83,6 +84,10 @@ class Expressions:
     @abstractmethod
     def call(self, node: Node, names: Names) -> Value:
         """What a call gives."""
+
+    @abstractmethod
+    def leads(self, node: Node | None) -> bool:
+        """Whether a piece of code leads to the launch."""
 
     def number(self, node: Node | None, names: Names) -> Number:
         """A number. Raises `NotFollowed`."""
@@ -190,7 +195,9 @@ class Expressions:
             return plain(0)
         if name in SCALAR_KINDS:
             return TypeName(SCALAR_KINDS[name])
-        if name.startswith("cuda") or name in self.unit.functions:  # a function that is handed to another one
+        if name in self.unit.functions:
+            return FunctionName(name)
+        if name.startswith("cuda"):
             return Text(name)
         raise NotFollowed(f"`{name}`")
 
@@ -262,9 +269,10 @@ class Expressions:
 
     def _template_function(self, node: Node, names: Names) -> Value:
         name = text_of(node.child_by_field_name("name"))
-        if name not in self.unit.kernels:
+        if name not in self.unit.kernels and name not in self.unit.functions:
             raise NotFollowed(f"`{text_of(node)}`")
-        return KernelName(name, self.template(node.child_by_field_name("arguments"), names))
+        kind = KernelName if name in self.unit.kernels else FunctionName
+        return kind(name, self.template(node.child_by_field_name("arguments"), names))
 
     def template(self, listed: Node | None, names: Names) -> tuple[str, ...]:
         """The arguments of a template, types and numbers as they come out."""
@@ -377,7 +385,10 @@ class Expressions:
         then, otherwise = (self.either(side, names) for side in sides)
         if isinstance(then, Number) and isinstance(otherwise, Number):
             return selected(test, then, otherwise)
-        return self.value(sides[0 if self.decided(test) else 1], names)
+        leading = [self.leads(side) for side in sides]
+        is_first = leading[0] if leading[0] != leading[1] else bool(self.decided(test))
+        self.sizes.require(test, is_first)
+        return self.value(sides[0 if is_first else 1], names)
 
     def _initializer_list(self, node: Node, names: Names) -> Value:
         return [self.either(c, names) for c in node.named_children if c.type != "comment"]

@@ -170,7 +170,7 @@ class _Past(Follower):
             self.either(update, names)
 
     def inlined(
-        self, function: HostCode, nodes: list[Node], template: Node | None, names: Names, called: str = ""
+        self, function: HostCode, nodes: list[Node], template: tuple[str, ...], names: Names, called: str = ""
     ) -> Value:
         value = super().inlined(function, nodes, template, names, called)
         # Whether a test has passed is not followed: its next one is run in any case.

@@ -15,6 +15,7 @@ from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     FieldReference,
+    FunctionName,
     KernelName,
     NotFollowed,
     Number,
@@ -99,15 +100,15 @@ class Places(Members):
             return target
         if inner is not None and inner.type == "identifier":
             name = text_of(inner)
-            if name in self.unit.kernels and names.get(name) is None:
-                return KernelName(name)
+            if names.get(name) is None and (name in self.unit.kernels or name in self.unit.functions):
+                return self.named(name, names)
             return Reference(names, name)
         if inner is not None and inner.type == "field_expression":
             base = self.value(inner.child_by_field_name("argument"), names)
             if isinstance(base, Record):
                 return FieldReference(base, text_of(inner.child_by_field_name("field")))
         value = self.value(inner, names)
-        if isinstance(value, KernelName):
+        if isinstance(value, (KernelName, FunctionName)):
             return value
         raise NotFollowed(f"`{text_of(node)}`")
 

@@ -17,7 +17,6 @@ from kernel_lineage.workloads.following.functions import (
     HostParameter,
     bare_type,
     declared_name,
-    words_in,
 )
 from kernel_lineage.workloads.following.launches import Launched, Reached
 from kernel_lineage.workloads.following.library import buffer_at
@@ -140,9 +139,6 @@ class Follower(Fills):
     def _do_type_definition(self, node: Node, names: Names) -> None:
         kind = bare_type(text_of(node.child_by_field_name("type")))
         names.types[text_of(node.child_by_field_name("declarator"))] = self.type_named(kind, names)
-
-    def leads(self, node: Node | None) -> bool:
-        return node is not None and bool(words_in(node) & (self.leading - self.followed()))
 
     def _do_if_statement(self, node: Node, names: Names) -> None:
         condition = node.child_by_field_name("condition")

@@ -282,6 +282,14 @@ class KernelName:
     template: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """A function of the host, with the template arguments that it was named with."""
+
+    name: str
+    template: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lambda:
     """A function without a name, and the names around it."""
@@ -330,8 +338,8 @@ class Typed:
 
 
 Value = (
-    Number | Buffer | Pointer | Tensor | TypeName | Record | KernelName | Lambda | Reference | FieldReference
-    | Opaque | Text | Typed | list["Value"]
+    Number | Buffer | Pointer | Tensor | TypeName | Record | KernelName | FunctionName | Lambda | Reference
+    | FieldReference | Opaque | Text | Typed | list["Value"]
 )  # fmt: skip
 
 
