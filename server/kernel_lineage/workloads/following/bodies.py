@@ -27,6 +27,8 @@ from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
+    FunctionName,
+    KernelName,
     Lambda,
     NotFollowed,
     Number,
@@ -108,6 +110,8 @@ class Bodies(Macros):
         super().store(
             target, self.of_type(value, before.type) if isinstance(before, Record) else value, names
         )
+        if target is not None and target.type == "identifier":
+            self.held_by(text_of(target), value)
 
     def named(self, name: str, names: Names) -> Value:
         written = self.unit.constants.get(name) if names.get(name) is None else None
@@ -133,7 +137,15 @@ class Bodies(Macros):
                 value = self.sizes.of_literal(value, words[-1], self.function)
             if words:
                 inner.values[words[-1]] = value
+                inner.types[f"decltype({words[-1]})"] = self._type_of(value, node, names)
         return self.body(body, inner)
+
+    def _type_of(self, value: Value, node: Node, names: Names) -> str:
+        """The type of an argument: a structure's, or the one that it is written with, as `float{}`; "" unknown."""
+        if isinstance(value, Record):
+            return value.type
+        kind = node.child_by_field_name("type") if node.type == "compound_literal_expression" else None
+        return self.type_at(kind, names)
 
     def body(self, body: Node | None, names: Names) -> Value:
         if self._depth >= DEEPEST or body is None:
@@ -146,6 +158,15 @@ class Bodies(Macros):
         finally:
             self._depth -= 1
         return Opaque("a function that gives nothing")
+
+    def held_by(self, name: str, value: Value) -> None:
+        """Let a variable lead to the launch that holds a function which leads there."""
+        is_leading = (
+            value.name in self.leading
+            if isinstance(value, (FunctionName, KernelName))
+            else isinstance(value, Lambda) and self.leads(value.node)
+        )
+        self.leading |= {name} if is_leading else set()
 
     def leads(self, node: Node | None) -> bool:
         return node is not None and bool(words_in(node) & (self.leading - self.followed()))

@@ -182,6 +182,9 @@ class Calls(Bodies):
         kind = self.type_named(bare_type(written), names)
         if bytes_of(kind) is not None and nodes and "::" not in written.removeprefix("std::"):
             return self.cast(kind, self.value(nodes[0], names), names)
+        callee = node.child_by_field_name("function")
+        if callee is not None and not nodes and (tag := self.tag(callee, names)) is not None:
+            return tag
         args = [self.either(n, names) for n in nodes]
         if last in _TO_VARIABLE and len(args) > 1:
             offset = args[3] if len(args) > 3 else plain(0)

@@ -201,6 +201,7 @@ class Declarations(Calls):
                 )
             named = self._named(value, value_node, name, kind, fixed, names)
             names.values[name] = named
+            self.held_by(name, named)
 
     def take_apart(self, bound: Node, value: Value, names: Names) -> None:
         value = [*value.fields.values()] if isinstance(value, Record) else value

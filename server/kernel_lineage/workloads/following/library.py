@@ -207,13 +207,17 @@ def _of_words(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
 
 def _arithmetic(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
     """Functions of numbers."""
-    numbers = [g for g in args if isinstance(g, Number)]
-    if len(numbers) != len(args) or not numbers:
+    listed = args[0] if len(args) == 1 and isinstance(args[0], list) and name in ("min", "max") else args
+    numbers = [g for g in listed if isinstance(g, Number)]
+    if len(numbers) != len(listed) or not numbers:
         return None
     plain_name = name.lower().replace("_", "")
     first = numbers[0]
-    if name in ("min", "max", "fmin", "fmax", "fminf", "fmaxf") and len(numbers) == 2:
+    if name in ("min", "max", "fmin", "fmax", "fminf", "fmaxf") and (len(numbers) == 2 or listed is not args):
         return called(name[1:4] if name[0] == "f" else name, *numbers)
+    if name == "clamp" and len(numbers) == 3:
+        least, most = numbers[1:]
+        return called("max", called("min", first, most), least)
     if plain_name in _CEIL_DIV and len(numbers) == 2:
         return called("ceil_div", *numbers)
     if plain_name in _ROUND_UP and len(numbers) == 2:

@@ -12,11 +12,12 @@ from kernel_lineage.workloads.following.casts import Casts
 from kernel_lineage.workloads.following.functions import bare_type, declared_name
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
-from kernel_lineage.workloads.following.unit import ClassCode, Unit
+from kernel_lineage.workloads.following.unit import ClassCode, Unit, is_field
 from kernel_lineage.workloads.following.values import (
     KernelName,
     NotFollowed,
     Number,
+    Record,
     TypeName,
     Value,
     plain,
@@ -24,6 +25,17 @@ from kernel_lineage.workloads.following.values import (
 
 _WRAPPERS = frozenset({"type_descriptor", "dependent_type"})
 _SCOPES = frozenset({"std", "at", "c10", "torch", "cuda", "cub", "thrust"})
+
+
+_TAGS = frozenset({"integral_constant", "bool_constant"})
+"""Templates of the library of which each instance stands for its last argument."""
+
+
+def constant(text: str) -> Number | None:
+    """The number that a template's argument is; None for a type."""
+    if re.fullmatch(r"-?\d+", text):
+        return plain(int(text))
+    return plain(text == "true") if text in ("true", "false") else None
 
 
 class Members(Casts):
@@ -88,6 +100,10 @@ class Members(Casts):
 
     def _qualified_identifier(self, node: Node, names: Names) -> Value:
         scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
+        if scope is not None and scope.type == "decltype" and text_of(name) == "value":
+            held = self.either(scope.named_child(0), names)
+            if isinstance(held, Number):
+                return held
         if scope is not None and name is not None and text_of(scope) not in _SCOPES:
             of_class = self.members(self.type_at(scope, names))
             member = text_of(name)
@@ -104,6 +120,22 @@ class Members(Casts):
         if same is not None:
             return same
         return super()._template_function(node, names)
+
+    def _compound_literal_expression(self, node: Node, names: Names) -> Value:
+        """Braces after a type; a tag is the number or the empty instance of a class template that it stands for."""
+        kind = node.child_by_field_name("type")
+        tag = self.tag(kind, names) if kind is not None else None
+        if tag is not None:
+            return tag
+        code = self.unit.classes.get(text_of(kind.child_by_field_name("name"))) if kind is not None else None
+        if (
+            code is None
+            or kind is None
+            or kind.type != "template_type"
+            or any(map(is_field, code.body.named_children))
+        ):
+            return super()._compound_literal_expression(node, names)
+        return Record(self._instance(kind, names))
 
     def members(self, kind: str) -> Names | None:
         """The constants and types of a class, or of a class template's instance; None for another type."""
@@ -133,12 +165,22 @@ class Members(Casts):
                 else:
                     names.types[parameter] = self.type_at(default, names)
 
+    def tag(self, node: Node, names: Names) -> Number | None:
+        """The number that a tag of the library is, as `std::integral_constant<int, 4>`; None for another type."""
+        while node.type == "qualified_identifier" and (inner := node.child_by_field_name("name")) is not None:
+            node = inner
+        if text_of(node) in ("true_type", "false_type"):
+            return plain(text_of(node) == "true_type")
+        if text_of(node.child_by_field_name("name")) not in _TAGS:
+            return None
+        written = self.template(node.child_by_field_name("arguments"), names)
+        return constant(written[-1]) if written else None
+
     def bind(self, parameter: str, text: str, names: Names) -> None:
         """Give a template's parameter an argument: a number, a truth value, a kernel or a type."""
-        if re.fullmatch(r"-?\d+", text):
-            names.values[parameter] = plain(int(text))
-        elif text in ("true", "false"):
-            names.values[parameter] = plain(text == "true")
+        number = constant(text)
+        if number is not None:
+            names.values[parameter] = number
         else:
             names.types[parameter] = text
             if text in self.unit.kernels:

@@ -82,6 +82,11 @@ class Places(Members):
                 return value
             if base.type == "dim3" and name in "xyz":
                 return plain(1)
+            of_class = self.members(base.type)
+            if of_class is not None and (constant := of_class.values.get(name)) is not None:
+                return constant
+        if isinstance(base, Number) and name == "value":  # of a tag
+            return base
         if name == MULTIPROCESSORS:
             return self.sizes.multiprocessors()
         if name in DEVICE:

@@ -152,7 +152,7 @@ class Unit:
         if code is None or code.template or code.body.parent is None or "virtual" in text_of(code.body):
             return False
         bases = any(c.type == "base_class_clause" for c in code.body.parent.named_children)
-        return not bases and not any(map(_is_field, code.body.named_children))
+        return not bases and not any(map(is_field, code.body.named_children))
 
     def launched_by(self, function: str) -> frozenset[str]:
         """The kernels that a function of the host launches, itself or by functions and macros that it names."""
@@ -374,7 +374,7 @@ def _keep_struct(node: Node, unit: Unit) -> None:
             unit.methods[method.name] = unit.methods.get(method.name, frozenset()) | method.words
             of_class = unit.own_methods.setdefault(name, {})
             of_class.setdefault(method.name, []).append(replace(method, of_class=name))
-        if _is_field(child):
+        if is_field(child):
             for declarator in child.children_by_field_name("declarator"):
                 member, stars = declared_name(declarator)
                 written = bare_type(text_of(child.child_by_field_name("type")))
@@ -388,7 +388,8 @@ def _keep_struct(node: Node, unit: Unit) -> None:
     unit.fields[name] = tuple(fields)
 
 
-def _is_field(node: Node) -> bool:
+def is_field(node: Node) -> bool:
+    """Whether a part of a class's body declares fields of its instances."""
     return node.type == "field_declaration" and not any(text_of(c) == "static" for c in node.children)
 
 
