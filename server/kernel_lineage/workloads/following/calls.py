@@ -14,6 +14,7 @@ from kernel_lineage.workloads.following.bodies import Bodies
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostCode, bare_type, words_in
 from kernel_lineage.workloads.following.library import library_call
+from kernel_lineage.workloads.following.lists import method_of_list
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.tensors import (
@@ -291,7 +292,7 @@ class Calls(Bodies):
             count = divided(base.size, plain(bytes_of(base.dtype) or 1))
             return count if name == "size" else combined("==", count, plain(0))
         if isinstance(base, list):
-            return _method_of_list(base, name, args)
+            return method_of_list(base, name, args)
         if isinstance(base, Pointer) and base.buffer is None and name in ("has_value", "defined"):
             return plain(False)
         if isinstance(base, Pointer) and name in ("get", "data"):
@@ -381,20 +382,3 @@ def _last_name(node: Node) -> tuple[str, Node | None]:
     if node.type in ("template_function", "template_method", "template_type"):
         return text_of(node.child_by_field_name("name")), node.child_by_field_name("arguments")
     return text_of(node), None
-
-
-def _method_of_list(base: list[Value], name: str, args: list[Value]) -> Value:
-    if name == "size":
-        return plain(len(base))
-    if name in ("push_back", "emplace_back"):
-        base.extend(args[:1])
-        return plain(0)
-    if name == "pop_back" and base:
-        return base.pop()
-    if name in ("back", "front") and base:
-        return base[-1 if name == "back" else 0]
-    if name == "at" and base and args and isinstance(args[0], Number):
-        return base[int(args[0].value) % len(base)]
-    if name in ("vec", "data", "slice"):
-        return list(base)
-    raise NotFollowed(f"`{name}()` of a list")

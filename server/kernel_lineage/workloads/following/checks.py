@@ -7,6 +7,7 @@ from tree_sitter import Node
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
+from kernel_lineage.workloads.following.lists import GivenList
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.places import Places
 from kernel_lineage.workloads.following.tensors import (
@@ -71,9 +72,11 @@ class Checks(Places):
             self.sizes.require(value, holds)
 
     def _ranked(self, operator: str, sides: list[Node | None], names: Names) -> bool:
-        """Whether a comparison tells how many extents a tensor has that nothing else told."""
+        """Whether a comparison tells how many extents a tensor has that nothing else told, or elements a list."""
         asked, count = sides
         method = asked.child_by_field_name("function") if asked is not None else None
+        if method is not None and text_of(method.child_by_field_name("field")) == "size":
+            return self._counted(operator, method, count, names)
         if operator != "==" or method is None or text_of(method.child_by_field_name("field")) not in RANKS:
             return False
         tensor = self.value(method.child_by_field_name("argument"), names)
@@ -82,6 +85,17 @@ class Checks(Places):
             return False
         tensor.rank = int(rank.value)
         return True
+
+    def _counted(self, operator: str, method: Node, count: Node | None, names: Names) -> bool:
+        """Whether a comparison tells how many elements a list of a caller has."""
+        listed = self.value(method.child_by_field_name("argument"), names)
+        number = self.value(count, names)
+        least = {"==": 0, ">=": 0, ">": 1}.get(operator)
+        if not isinstance(listed, GivenList) or not isinstance(number, Number) or least is None:
+            return False
+        if number.is_constant:
+            listed.reach(int(number.value) + least)
+        return number.is_constant
 
     def _hold(self, operator: str, left: Value, right: Value, written: str) -> None:
         if isinstance(left, Record) and isinstance(right, Record) and operator == "==":

@@ -14,6 +14,7 @@ from kernel_lineage.workloads.following.casts import is_computed
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostParameter, bare_type, declared_name
 from kernel_lineage.workloads.following.library import buffer_at, clear
+from kernel_lineage.workloads.following.lists import GivenList, element_listed, elements_asked
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES, USUAL_THREADS
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of
@@ -66,6 +67,9 @@ class Declarations(Calls):
         if optional is not None:
             self.sizes.say(f"{name}, which {self.function} may do without, is taken to be there")
             return self.parameter(replace(parameter, type=optional[1], default=None), names)
+        element = element_listed(parameter.type) or element_listed(kind)
+        if element:
+            return self._listed(replace(parameter, type=element, default=None), names)
         if "Tensor" in parameter.type and "vector" not in parameter.type and "List" not in parameter.type:
             return self.sizes.tensor(name)
         value = self._default(parameter, names)
@@ -102,6 +106,20 @@ class Declarations(Calls):
         if (numbers := _LIST.fullmatch(kind)) is not None:
             return self._numbers(name, 2 if numbers["pair"] else int(numbers["count"] or 0))
         return Opaque(f"`{name}`")
+
+    def _listed(self, element: HostParameter, names: Names) -> Value:
+        """A list of tensors that a caller gives; `element` is what each of them is, with the list's name."""
+        functions = self.unit.functions.get(self.function, [])
+        self.sizes.say(
+            f"{element.name} of {self.function} is taken to hold as many tensors as are asked for by their numbers"
+        )
+
+        def made(at: int) -> Value:
+            return self.parameter(
+                replace(element, name=f"{element.name}_{at}" if at else element.name), names
+            )
+
+        return GivenList(made, elements_asked(element.name, functions))
 
     def _default(self, parameter: HostParameter, names: Names) -> Value | None:
         """What a caller may leave out, of the function itself or of what binds it."""

@@ -8,6 +8,7 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.casts import is_written_out
 from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
+from kernel_lineage.workloads.following.lists import GivenList
 from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -52,7 +53,12 @@ class Places(Members):
             if len(numbers) > 1 and index is not None and text_of(index) in self.going:
                 list_name = text_of(node.child_by_field_name("argument"))
                 return self.sizes.of_list(list_name, numbers, self.function)
-            at = self.decided(self.number(index, names))
+            place = self.number(index, names)
+            if isinstance(base, GivenList) and not place.is_constant:
+                raise NotFollowed(f"`{text_of(node)}`")
+            at = self.decided(place)
+            if isinstance(base, GivenList):
+                base.reach(int(at) + 1)
             if not base:
                 raise NotFollowed(f"`{text_of(node)}`")
             return base[int(at)] if -len(base) <= at < len(base) else base[-1]

@@ -351,6 +351,8 @@ class Sizes:
         if tensor.rank is None and tensor.sizes:
             tensor.rank = 2
         if tensor.rank is None:
-            name = self.asked.names.get((tensor.buffer.name, "numel"), f"{tensor.buffer.name}_numel")
+            made_up = f"{tensor.buffer.name}_numel"
+            name = self.asked.names.get((tensor.buffer.name, "numel"), made_up)
+            self.nameless.update({made_up} & {name})
             tensor.rank, tensor.sizes = 1, {0: self.free(name)}
         return product(tuple(self.extent(tensor, i) for i in range(tensor.rank)))

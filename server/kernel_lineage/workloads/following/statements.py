@@ -20,6 +20,7 @@ from kernel_lineage.workloads.following.functions import (
 )
 from kernel_lineage.workloads.following.launches import Launched, Reached
 from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.lists import GivenList
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.places import whole_numbers
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -273,6 +274,8 @@ class Follower(Fills):
         values = self.either(node.child_by_field_name("right"), names)
         body = node.child_by_field_name("body")
         inner = Names(names)
+        if isinstance(values, GivenList):
+            values.is_counted = True
         declarator = node.child_by_field_name("declarator")
         name, _ = declared_name(declarator)
         numbers = whole_numbers(values)
