@@ -16,7 +16,8 @@ from kernel_gate.expressions import Number
 from kernel_lineage.workloads.chosen_sizes import stays_small, usual_number
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED
 from kernel_lineage.workloads.triton.documented import Axes, documented_axes
-from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
+from kernel_lineage.workloads.triton.host_modules import HostModule, called_in, names_of
+from kernel_lineage.workloads.triton.listed_tensors import elements_listed
 from kernel_lineage.workloads.triton.values import Open, Size, Tensor, size_of, text_of
 
 _SIZES = (96, 64, 128, 48, 80)
@@ -103,6 +104,12 @@ class Chosen:
 
     def opened(self, name: str, default: object, annotation: str) -> object:
         """What a parameter is that may be a number: a whole one that nobody gives is a dim, an axis the last one."""
+        elements = self._elements(name, annotation) if isinstance(default, Open) else ()
+        if elements:
+            self.said.append(
+                f"{name} is taken to hold {', '.join(elements)}: nothing tells how many there are"
+            )
+            return [Open(element) for element in elements]
         if isinstance(default, Open) and name in _AXES and annotation in ("", "int"):
             self.said.append(f"{name} is taken to be -1: nothing tells it")
             return -1
@@ -125,6 +132,13 @@ class Chosen:
         ):
             return Open(name)
         return default
+
+    def _elements(self, name: str, annotation: str) -> tuple[str, ...]:
+        """The elements of a parameter that is a list of tensors."""
+        functions = [self.module.functions[n] for n in self._way()]
+        taken = {n for function in functions[:1] for n in names_of(function.args)}
+        elements = elements_listed(name, annotation, functions)
+        return tuple(f"{name}_{at}" if e in taken - {name} else e for at, e in enumerate(elements))
 
     def number(self, name: str, whole: bool) -> object:
         """What a parameter is that the kernel uses as a number: a dim where `whole`; open where it is an object."""

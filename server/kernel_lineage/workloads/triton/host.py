@@ -41,6 +41,7 @@ from kernel_lineage.workloads.triton.objects import (
 )
 from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.statements import agreed, named, read_statement
+from kernel_lineage.workloads.triton.torch_functions import NUMBERS
 from kernel_lineage.workloads.triton.values import (
     External,
     Open,
@@ -341,6 +342,8 @@ class Reader:
 
     def external(self, dotted: str) -> object:
         """What a dotted name of code that is not read stands for."""
+        if dotted in NUMBERS:
+            return NUMBERS[dotted]
         answer = surrounding(self, dotted)
         if answer is not None:
             return answer[0]

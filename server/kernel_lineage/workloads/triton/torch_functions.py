@@ -62,6 +62,10 @@ _OF_INDICES = frozenset({"argmax", "argmin", "argsort", "count_nonzero"})
 _PACKAGES = ("torch.", "triton.", "math.", "numpy.", "tl.", "F.")
 
 
+NUMBERS = {f"math.{name}": getattr(math, name) for name in ("pi", "e", "tau", "inf")}
+"""Constants of Python by their dotted names."""
+
+
 def number_function(name: str, args: Sequence[object]) -> object | None:
     """What a function of numbers gives, `triton.cdiv` and those of `math`; None for all others."""
     last = name.rpartition(".")[2]

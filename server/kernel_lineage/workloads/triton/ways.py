@@ -18,6 +18,7 @@ from kernel_lineage.workloads.model import USUALLY_TAKEN, Taken
 from kernel_lineage.workloads.triton.calls import backward, bound
 from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
+from kernel_lineage.workloads.triton.classes import decorators
 from kernel_lineage.workloads.triton.host import STEPS, Reader
 from kernel_lineage.workloads.triton.host_modules import HostModule, called_in, launched_in, names_of
 from kernel_lineage.workloads.triton.modules import Modules
@@ -291,8 +292,11 @@ class Ways:
             backward(reader)
         if start.endswith(".backward") or forward is None:
             names = self._arguments(reader, module, start, caller)
+            function = module.functions[start]
             if "ctx" in names:
                 names["ctx"] = External("ctx")
+            elif function.args.args and not decorators(function) & {"staticmethod", "classmethod"}:
+                names[function.args.args[0].arg] = context
             reader.run(module.functions[start], module, names)
 
     def _arguments(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> Names:
