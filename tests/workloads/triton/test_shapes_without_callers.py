@@ -385,3 +385,32 @@ def test_a_module_that_nobody_makes_is_made_with_sizes_of_its_own(tmp_path: Path
     assert shape(draft, "x") == ("rows", "cols")
     assert (draft.promises, draft.dims["width"]) == (("cols == width",), draft.dims["cols"])
     assert draft.constexpr["EPS"] == "0.25"
+
+
+PARTIAL_GRID = """\
+def _grid(blocks, meta):
+    return (blocks,)
+
+
+def run(x, gate):
+    out = torch.empty_like(x)
+    grid = functools.partial(_grid, triton.cdiv(x.numel(), 64))
+    blend[grid](out, x, gate, x.numel(), BLOCK=64)
+    return out
+"""
+PARTIAL_LAUNCHER = """\
+def _launch(out, x, gate, block):
+    blend[(triton.cdiv(x.numel(), block),)](out, x, gate, x.numel(), BLOCK=block)
+
+
+def run(x, gate):
+    go = partial(_launch, block=64)
+    go(torch.empty_like(x), x, gate)
+"""
+
+
+@pytest.mark.parametrize("host", [PARTIAL_GRID, PARTIAL_LAUNCHER], ids=["grid", "launcher"])
+def test_a_function_with_some_of_its_arguments_is_followed(tmp_path: Path, host: str) -> None:
+    draft = drafted(tmp_path, KERNEL + host)
+    assert draft.grid == ("ceil_div(x_elements, 64)",)
+    assert draft.constexpr == {"BLOCK": "64"}

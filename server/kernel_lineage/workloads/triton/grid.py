@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kernel_lineage.workloads.triton.arguments import is_expression, why_unknown
 from kernel_lineage.workloads.triton.calls import called
-from kernel_lineage.workloads.triton.objects import Function, Method, Stopped
+from kernel_lineage.workloads.triton.objects import Function, Instance, Method, Stopped
 from kernel_lineage.workloads.triton.values import Size, Unknown, text_of, value_at
 from kernel_lineage.workloads.triton.ways import Reading
 
@@ -22,7 +22,7 @@ def grid_of(
     node = call.func.slice if isinstance(call.func, ast.Subscript) else None
     node = node or next((k.value for k in call.keywords if k.arg == "grid"), None)
     value = reading.frame.evaluate(node) if node is not None else Unknown("the grid")
-    if isinstance(value, (Function, Method)):
+    if isinstance(value, (Function, Method)) or (isinstance(value, Instance) and value.of == "partial"):
         meta = dict(arguments)
         for name, text in constexpr.items():
             meta[name] = ast.literal_eval(text) if text.startswith(_NOT_NUMBERS[:3]) else Size(name)

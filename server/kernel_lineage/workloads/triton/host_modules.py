@@ -203,9 +203,11 @@ def is_generator(function: ast.FunctionDef) -> bool:
 
 @lru_cache(maxsize=_MOST_FUNCTIONS)
 def called_in(function: ast.FunctionDef) -> frozenset[str]:
-    """The last names of what a function calls: of `module.f(…)`, `f`."""
-    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    return frozenset(ast.unparse(func).rpartition(".")[2] for func in calls)
+    """The last names of what a function calls: of `module.f(…)`, `f`; of `partial(f, …)`, `f` as well."""
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    called = [ast.unparse(call.func).rpartition(".")[2] for call in calls]
+    handed = [c.args[0] for c, name in zip(calls, called, strict=True) if name == "partial" and c.args]
+    return frozenset([*called, *(ast.unparse(one).rpartition(".")[2] for one in handed)])
 
 
 def names_of(arguments: ast.arguments) -> dict[str, str]:
