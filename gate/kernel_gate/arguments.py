@@ -62,7 +62,7 @@ class Argument(Table):
     @property
     def has_structure(self) -> bool:
         """Whether the values stand to each other in a way that single ones may not leave."""
-        return self.values_spec[0] in ("file", "listed", "offsets", "ascending", "permutation")
+        return self.values_spec[0] in ("file", "listed", "offsets", "ascending", "permutation", "steps")
 
     @property
     def values_spec(self) -> tuple[str, tuple[str, ...]]:
@@ -97,8 +97,8 @@ class Argument(Table):
         if exact and self.kind in {"input", "inout"} and kind in FLOATS_ONLY:
             raise ValueError(
                 f'{self.dtype} inputs need values = "integers(lo, hi)", "integers" (any of the type), "boundary", '
-                '"one_hot", "listed(a, b, …)", "ascending(lo, hi)", "offsets(total)", "permutation(total)" or '
-                '"file(path)"'
+                '"one_hot", "listed(a, b, …)", "ascending(lo, hi)", "offsets(total)", "permutation(total)", '
+                '"steps(first, step)" or "file(path)"'
             )
         if not exact and (kind, self.values_spec[1]) == ("integers", ()):
             raise ValueError(f'{self.dtype} inputs need limits: values = "integers(lo, hi)"')

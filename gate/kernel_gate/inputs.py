@@ -254,6 +254,9 @@ def _make(
         return dtype.narrow(np.resize(np.array([evaluate(g, numbers) for g in operands]), shape))
     if kind == "permutation":
         return dtype.narrow(permutation(int(evaluate(operands[0], numbers)), shape, generator))
+    if kind == "steps":
+        first, step = (evaluate(g, numbers) for g in operands)
+        return dtype.narrow(first + step * np.arange(math.prod(shape)).reshape(shape))
     if kind == "offsets":
         total = int(evaluate(operands[0], numbers))
         return dtype.narrow(offsets(total, shape, generator, at_ends=variation is Variation.ENDS))

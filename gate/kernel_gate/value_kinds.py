@@ -25,6 +25,7 @@ _ARGUMENT_COUNT: dict[str, Container[int]] = {
     "listed": range(1, MOST_LISTED + 1),
     "offsets": (1,),
     "permutation": (1,),
+    "steps": (2,),
 }
 FORMS: Mapping[str, str] = {
     "normal": "normally distributed numbers",
@@ -41,6 +42,7 @@ FORMS: Mapping[str, str] = {
     "listed(a, b, …)": f"these numbers in turn, {MOST_LISTED} at most",
     "offsets(total)": "ascending from 0 to total, as where rows begin",
     "permutation(total)": "the numbers below total in any order",
+    "steps(first, step)": "first, first + step, first + 2 * step and so on",
     "file(path)": "the array of a .npy file beside the workload",
 }
 """What `values` may be → what is drawn."""

@@ -439,3 +439,11 @@ def test_callers_sizes_have_infinities_in_each_input_of_floats_and_a_single_plac
     assert sorted(counts) == [1, 64 * 4096 - 1] and len(values) == 2
     large = workload().model_copy(update={"profile_dims": ({"N": 1 << 15, "C": 1 << 15},)})
     assert special_at_callers_sizes(large, 91) == []
+
+
+def test_steps_are_as_far_apart_as_they_say():
+    table = drawn("steps(3, C)", "int32")
+    assert table.shape == (3, 70)
+    assert table.ravel().tolist() == [3 + 70 * at for at in range(210)]
+    with pytest.raises(WorkloadError, match="steps"):
+        with_values("steps(3)", "int32")

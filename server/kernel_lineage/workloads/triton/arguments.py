@@ -167,7 +167,7 @@ def _part(number: int, whole: int, dim: str) -> str:
 
 def _fits(values: str, dtype: str) -> bool:
     exact = not dtype.startswith(("float", "bfloat"))
-    of_integers = values.startswith(("integers(", "ascending(", "listed(", "permutation("))
+    of_integers = values.startswith(("integers(", "ascending(", "listed(", "permutation(", "steps("))
     return of_integers if exact else not of_integers
 
 

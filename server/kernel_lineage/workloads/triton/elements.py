@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from kernel_gate.value_kinds import MOST_LISTED
-from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of, value_at
+from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of, tree_of, value_at
 
 Number = int | Size
 _LISTED = "listed("
@@ -153,3 +153,50 @@ def _all_same(tensor: Tensor) -> list[Number] | None:
         if tensor.values == f"integers({number}, {number + 1})" and isinstance(count, int):
             return [number] * count if count <= MOST_LISTED else None
     return None
+
+
+def calculated_values(op: ast.operator, left: object, right: object, whole: Tensor) -> str:
+    """How the elements of what an operator gives are drawn, `whole` as they are without it; "" where nothing tells.
+
+    Numbers with a fraction stay as they are drawn: another factor is another scale. Whole numbers say where something
+    lies, and are what the operator makes of them.
+    """
+    tensor, number = (left, right) if isinstance(left, Tensor) else (right, left)
+    kind, _, _ = whole.values.partition("(")
+    if kind not in ("integers", "listed", "permutation", "offsets", "steps") or "float" in (
+        whole.dtype or ""
+    ):
+        return whole.values
+    if isinstance(number, Tensor):
+        same = isinstance(tensor, Tensor) and tensor.values == number.values
+        return whole.values if same and isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)) else ""
+    if not isinstance(number, (int, Size)) or not isinstance(tensor, Tensor) or isinstance(number, bool):
+        return ""
+    is_first = tensor is left
+    elements = elements_of(tensor)
+    if elements is not None and isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)):
+        pairs = ((e, number) if is_first else (number, e) for e in elements)
+        return listed([size_of(ast.BinOp(tree_of(a), op, tree_of(b))) for a, b in pairs])
+    parts = [size_of(a) for a in _operands(tensor.values)]
+    ends: list[Any] = [0, 1] if kind == "permutation" else parts
+    if isinstance(op, ast.Sub) and is_first:
+        op, number = ast.Add(), 0 - number
+    if isinstance(op, ast.Add):
+        shifted = {"integers": [e + number for e in ends], "listed": [], "offsets": []}
+        return _drawn(kind, shifted.get(kind, [ends[0] + number, ends[-1]]))
+    if isinstance(op, ast.Mult) and kind in ("permutation", "steps"):
+        return _drawn(kind, [e * number if e else 0 for e in ends])
+    if isinstance(op, ast.Mod) and is_first and kind == "integers":
+        return _drawn(kind, [0, number])
+    return ""
+
+
+def _operands(values: str) -> list[ast.expr]:
+    inner = ast.parse(values, mode="eval").body
+    return inner.args if isinstance(inner, ast.Call) else []
+
+
+def _drawn(kind: str, operands: Sequence[object]) -> str:
+    """Whole numbers between two limits, or in steps; "" for none."""
+    name = "integers" if kind == "integers" else "steps"
+    return f"{name}({', '.join(map(text_of, operands))})" if operands else ""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernel_gate.expressions import Number
-from kernel_lineage.workloads.triton.elements import elements_of
+from kernel_lineage.workloads.triton.elements import calculated_values, elements_of
 from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Module
 from kernel_lineage.workloads.triton.tensor_shapes import broadcast, is_float, matrix_product, rows_of
 from kernel_lineage.workloads.triton.values import (
@@ -111,6 +111,8 @@ def _of_tensors(node: ast.BinOp, op: ast.operator, left: object, right: object) 
     if not all(isinstance(v, Tensor) or is_number(v) for v in (left, right)):
         return _unknown_of(node, left, right)
     whole = broadcast(tensors)
+    if isinstance(whole, Tensor):
+        whole = replace(whole, values=calculated_values(op, left, right, whole))
     if isinstance(whole, Tensor) and isinstance(op, ast.Sub) and is_float(whole):
         whole = replace(whole, values="")  # `2 * torch.rand(n) - 1` is no longer between 0 and 1
     as_float = isinstance(op, ast.Div) or isinstance(left, float) or isinstance(right, float)

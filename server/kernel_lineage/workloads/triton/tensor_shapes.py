@@ -220,6 +220,8 @@ def _sliced(tensor: Tensor, axis: int, part: slice) -> Tensor | Unknown:
     shape, strides = list(portion.shape or ()), list(strides_of(portion))
     shape[axis] = (shape[axis] + (part.step - 1)) // part.step
     strides[axis] = strides[axis] * part.step
-    values = "" if portion.values.startswith(("listed(", "permutation(", "offsets(")) else portion.values
+    values = (
+        "" if portion.values.startswith(("listed(", "permutation(", "offsets(", "steps(")) else portion.values
+    )
     stepped = replace(portion, shape=tuple(shape), strides=tuple(strides), values=values)
     return replace(stepped, memory=_memory(portion))

@@ -127,6 +127,8 @@ def _arange(args: Sequence[object], named: Mapping[str, object], dtype: str) -> 
     if start == 0 and len(ends) < 3:
         # A kernel that writes to where they say counts on it that none comes twice.
         values = f"permutation({text_of(stop)})"
+    elif len(ends) == 3:
+        values = f"steps({text_of(start)}, {text_of(ends[2])})"
     values = "" if "float" in dtype else values
     return Tensor("", (extent,), dtype, values)
 
