@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_lineage.workloads.following.expressions import number_of
+from kernel_lineage.workloads.following.literals import number_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
 

@@ -147,7 +147,7 @@ class Calls(Bodies):
     def _function(self, name: str, nodes: list[Node]) -> HostCode | None:
         """The function of the host that takes so many arguments; None for none."""
         functions = self.unit.functions.get(name, ())
-        return next((f for f in functions if f.of_host and _takes(f, len(nodes))), None)
+        return next((f for f in functions if f.of_host and takes(f, len(nodes))), None)
 
     def _called(self, held: Lambda | FunctionName, listed: Node | None, names: Names) -> Value:
         """What a function gives that an element or a field holds. Raises `NotFollowed`."""
@@ -310,7 +310,7 @@ class Calls(Bodies):
 
     def _of_structure(self, base: Record, name: str, nodes: list[Node], names: Names) -> Value:
         """What a structure's own function gives: its body is followed with the fields. Raises `NotFollowed`."""
-        functions = [f for f in self._defined(base, name) if _takes(f, len(nodes))]
+        functions = [f for f in self._defined(base, name) if takes(f, len(nodes))]
         if len({text_of(f.body) for f in functions}) != 1:
             raise NotFollowed(f"`{name}()` of `{base.type}`")
         function, inner = functions[0], Names(self.unit_names(names))
@@ -367,7 +367,8 @@ def dim3(extents: list[Value]) -> Record:
     return Record("dim3", dict(zip("xyz", extents, strict=False)))
 
 
-def _takes(function: HostCode, count: int) -> bool:
+def takes(function: HostCode, count: int) -> bool:
+    """Whether a function may be called with so many arguments."""
     required = sum(p.default is None for p in function.parameters)
     return required <= count <= len(function.parameters)
 

@@ -9,9 +9,10 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.chosen_sizes import usual_number
-from kernel_lineage.workloads.following.calls import Calls, dim3
+from kernel_lineage.workloads.following.calls import dim3
 from kernel_lineage.workloads.following.casts import is_computed
 from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.constructors import Constructors
 from kernel_lineage.workloads.following.functions import HostParameter, bare_type, declared_name
 from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.lists import GivenList, element_listed, elements_asked
@@ -55,7 +56,7 @@ _OPTIONAL = re.compile(r"(?:\w+::)*optional<(.*)>")
 _ORDERS = frozenset({"<", "<=", ">", ">="})
 
 
-class Declarations(Calls):
+class Declarations(Constructors):
     """Follows declarations."""
 
     def parameter(self, parameter: HostParameter, names: Names) -> Value:
@@ -268,6 +269,9 @@ class Declarations(Calls):
             return self.constructed(vector[1], args, name, names)
         if node is None:
             return self.unset(kind, stars, name)
+        named = self.either(node, names) if node.type == "initializer_list" and not stars else None
+        if isinstance(named, Record):
+            return self.of_type(named, kind)
         if node.type in ("argument_list", "initializer_list") and not stars:
             args = [self.either(n, names) for n in arguments_of(node)]
             if kind == "dim3":

@@ -10,6 +10,7 @@ from tree_sitter import Node
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.functions import bare_type
+from kernel_lineage.workloads.following.literals import DEVICE, number_of
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of, plain_type
@@ -36,31 +37,7 @@ from kernel_lineage.workloads.following.values import (
     times,
 )
 
-_SUFFIX = re.compile(r"(?i)(?:ull|llu|ul|lu|ll|zu|uz|[ulzf])$")
 _CALLERS_BOUND = 16
-DEVICE = {
-    "maxThreadsPerMultiProcessor": 2048, "maxThreadsPerBlock": 1024, "warpSize": 32, "sharedMemPerBlock": 49152,
-    "sharedMemPerBlockOptin": 232448, "sharedMemPerMultiprocessor": 233472, "regsPerBlock": 65536, "major": 9,
-    "minor": 0, "cooperativeLaunch": 1, "maxBlocksPerMultiProcessor": 32, "totalConstMem": 65536,
-}  # fmt: skip
-"""Properties of the device that a draft is for, besides how many multiprocessors it has."""
-DEVICE_LISTS = {"maxGridSize": (2**31 - 1, 65535, 65535), "maxThreadsDim": (1024, 1024, 64)}
-
-
-def number_of(literal: str) -> Number:
-    """A literal of C++: decimal, hexadecimal, octal or binary, with separators, exponents and suffixes."""
-    text = literal.replace("'", "")
-    lower = text.lower()
-    hexadecimal = lower.startswith("0x")
-    if hexadecimal and ("p" in lower or "." in lower):
-        return plain(float.fromhex(lower.rstrip("fl")))
-    is_float = not hexadecimal and (any(c in lower for c in ".e") or lower.endswith("f"))
-    if is_float:
-        return plain(float(lower.rstrip("fl")))
-    while (not hexadecimal and _SUFFIX.search(text)) or (hexadecimal and text[-1] in "uUlLzZ"):
-        text = text[:-1]
-    octal = len(text) > 1 and text[0] == "0" and text.isdigit()
-    return plain(int(text, 8) if octal else int(text, 0))
 
 
 def _sets(node: Node, name: str) -> bool:
@@ -84,6 +61,10 @@ class Expressions:
     @abstractmethod
     def call(self, node: Node, names: Names) -> Value:
         """What a call gives."""
+
+    @abstractmethod
+    def of_type(self, value: Value, kind: str) -> Value:
+        """A value where a type is asked for: what braces hold is a structure of it."""
 
     @abstractmethod
     def leads(self, node: Node | None) -> bool:
@@ -391,6 +372,13 @@ class Expressions:
         return self.value(sides[0 if is_first else 1], names)
 
     def _initializer_list(self, node: Node, names: Names) -> Value:
+        """Braces as a list; a structure whose type is told around it, "" here, where they name its fields."""
+        pairs = [c for c in node.named_children if c.type == "initializer_pair"]
+        if pairs and len(pairs) == sum(c.type != "comment" for c in node.named_children):
+            named = {text_of(p.child_by_field_name("designator")).lstrip(". "): p for p in pairs}
+            return Record(
+                "", {n: self.either(p.child_by_field_name("value"), names) for n, p in named.items()}
+            )
         return [self.either(c, names) for c in node.named_children if c.type != "comment"]
 
     def _compound_literal_expression(self, node: Node, names: Names) -> Value:
@@ -401,6 +389,8 @@ class Expressions:
             return value
         name = self.type_named(bare_type(text_of(kind)), names)
         fields = self.unit.fields_of(name)
+        if isinstance(value, Record):
+            return self.of_type(value, name)
         if not isinstance(value, list) or not (fields or self.unit.is_empty(name)):
             raise NotFollowed(f"`{text_of(node)}`")
         return Record(name, {f.name: v for f, v in zip(fields, value, strict=False)})

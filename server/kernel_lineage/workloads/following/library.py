@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from kernel_gate.expr.syntax import tree_of
-from kernel_lineage.workloads.following.expressions import DEVICE
+from kernel_lineage.workloads.following.literals import DEVICE
 from kernel_lineage.workloads.following.names import fetched, stored
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.values import (

@@ -7,8 +7,8 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.casts import is_written_out
-from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
 from kernel_lineage.workloads.following.lists import GivenList
+from kernel_lineage.workloads.following.literals import DEVICE, DEVICE_LISTS
 from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
 from kernel_lineage.workloads.following.sizes import Sizes

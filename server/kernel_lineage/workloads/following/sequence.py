@@ -11,7 +11,6 @@ from tree_sitter import Node
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
-from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.clamps import clamp_of
 from kernel_lineage.workloads.following.functions import HostCode, host_code, words_in
 from kernel_lineage.workloads.following.maps import Maps
@@ -104,30 +103,13 @@ class Sequence(Maps):
         self.enter(this, names)
         self.function, self.frames = method.of_class, [Frame(maker)]
         try:
-            self._initialised(this, maker, names)
+            self.initialised(this, maker, names)
             self.run(maker.body, names)
         except NotFollowed as error:
             raise self._unreadable(str(error)) from error
         except Returned:
             pass
         return {"this": this}
-
-    def _initialised(self, this: Record, maker: HostCode, names: Names) -> None:
-        """Give an object's fields what stands before a constructor's body."""
-        lists = (c for c in maker.node.named_children if c.type == "field_initializer_list")
-        kinds = {f.name: f.type for f in self.unit.fields_of(this.type)}
-        for one in (c for listed in lists for c in listed.named_children if c.type == "field_initializer"):
-            name, nodes = text_of(one.named_child(0)), arguments_of(one.named_child(1))
-            if name not in kinds:
-                raise NotFollowed(f"`{text_of(one)}`")
-            args = [self.either(node, names) for node in nodes]
-            is_whole = len(args) != 1 or isinstance(args[0], list)
-            if is_whole and self.unit.fields_of(kinds[name]):
-                this.fields[name] = self.record(kinds[name], args)
-            elif len(args) == 1:
-                this.fields[name] = args[0]
-            else:
-                this.fields[name] = Opaque(f"`{text_of(one)}`")
 
     def is_wanted(self, _kernel: str) -> bool:
         return True
