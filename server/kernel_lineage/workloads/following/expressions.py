@@ -292,6 +292,8 @@ class Expressions:
     def _binary_expression(self, node: Node, names: Names) -> Value:
         left = self.value(node.child_by_field_name("left"), names)
         operator = text_of(node.child_by_field_name("operator"))
+        if isinstance(left, Tensor) and operator in ("&&", "||"):
+            left = plain(True)
         if (
             isinstance(left, Number)
             and operator in ("&&", "||")
@@ -300,6 +302,8 @@ class Expressions:
         ):
             return plain(bool(left.value))
         right = self.value(node.child_by_field_name("right"), names)
+        if isinstance(right, Tensor) and operator in ("&&", "||"):
+            right = plain(True)
         return self.operated(operator, left, right, text_of(node))
 
     def operated(self, operator: str, left: Value, right: Value, written: str) -> Value:
@@ -340,6 +344,8 @@ class Expressions:
         value = self.value(node.child_by_field_name("argument"), names)
         if operator == "!" and isinstance(value, Pointer):
             return plain(value.buffer is None)
+        if operator == "!" and isinstance(value, Tensor):
+            return plain(False)
         if not isinstance(value, Number):
             raise NotFollowed(f"`{text_of(node)}`")
         if operator == "-":

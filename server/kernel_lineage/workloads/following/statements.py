@@ -33,6 +33,7 @@ from kernel_lineage.workloads.following.values import (
     Number,
     Opaque,
     Pointer,
+    Tensor,
     Text,
     Typed,
     TypeName,
@@ -148,6 +149,8 @@ class Follower(Fills):
         number = test if isinstance(test, Number) else None
         if isinstance(test, Pointer) and (test.buffer is not None or not self.unit.may_be_set(test.place)):
             number = plain(test.buffer is not None)
+        if isinstance(test, Tensor):  # one that may be left out, and is there
+            number = plain(True)
         clamp = clamp_of(condition, then) if otherwise is None else None
         if clamp is not None and self._clamped(clamp, names):
             return
