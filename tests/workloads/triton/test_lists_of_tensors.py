@@ -137,3 +137,16 @@ class Cascade:
     draft = drafted(tmp_path, host)
     assert draft.missing == ()
     assert (draft.grid, shapes(draft)["p"]) == (("ceil_div(width, 256)",), ("width",))
+
+
+def test_a_method_of_a_class_has_the_class(tmp_path: Path) -> None:
+    host = f"""\
+class Launcher:
+    BLOCK = 256
+
+    @classmethod
+    def run(cls, p, g, lr: float):
+        {LAUNCH.replace("256", "cls.BLOCK")}
+"""
+    draft = drafted(tmp_path, host)
+    assert (draft.missing, draft.constexpr) == ((), {"BLOCK": "256"})

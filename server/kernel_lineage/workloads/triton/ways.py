@@ -295,8 +295,9 @@ class Ways:
             function = module.functions[start]
             if "ctx" in names:
                 names["ctx"] = External("ctx")
-            elif function.args.args and not decorators(function) & {"staticmethod", "classmethod"}:
-                names[function.args.args[0].arg] = context
+            elif function.args.args and "staticmethod" not in decorators(function):
+                is_of_class = "classmethod" in decorators(function)
+                names[function.args.args[0].arg] = context.of if is_of_class else context
             reader.run(module.functions[start], module, names)
 
     def _arguments(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> Names:
