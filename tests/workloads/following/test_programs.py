@@ -337,6 +337,20 @@ int main(int argc, char** argv) {
     assert [a.shape for a in draft.arguments if a.name == "out"] == [("in",)]
 
 
+def test_what_a_program_writes_to_memory_of_its_own_overlaps_nothing(tmp_path):
+    host = (
+        "int main() {\n    const int n = 4096;\n    float *x, *y;\n    cudaMalloc(&x, n * sizeof(float));\n"
+        "    cudaMalloc(&y, n * sizeof(float));\n    twice<<<(n + 127) / 128, 128>>>(WRITTEN, x, n);\n}\n"
+    )
+    for written, apart in (("y", True), ("x", False)):
+        (tmp_path / written).mkdir()
+        text = host.replace("WRITTEN", written)
+        kernel = "__global__ void twice(float* y, const float* x, int n) {\n"
+        kernel += "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = 2 * x[i];\n}\n"
+        draft = drafted(tmp_path / written, kernel + text, "twice")
+        assert argument(draft, "y").noalias is apart
+
+
 COUNTED = """
 __global__ void counted(int* out, const int* at, int n, int bins) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

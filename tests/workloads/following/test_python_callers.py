@@ -483,3 +483,36 @@ def test_a_benchmark_alone_tells_all_its_sizes(tmp_path: Path):
     files = {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": WRAPPER, "benchmarks/bench_take.py": script}
     draft = _draft(tmp_path, files, "pick")
     assert [sizes["count"] for sizes in draft.timed] == [65536, 4096], "no tensors without elements are timed"
+
+
+WINDOW = """
+#include <torch/extension.h>
+__global__ void window(float* y, const float* x, int64_t width, int64_t taps, int64_t step) {
+    float sum = 0.f;
+    for (int64_t t = 0; t < taps; ++t) sum += x[blockIdx.x * width + threadIdx.x * step + t];
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+at::Tensor window_sums(const at::Tensor& x, std::vector<int64_t> taps, at::IntArrayRef step) {
+    TORCH_CHECK(taps.size() == 1 && step.size() == 1);
+    const int64_t places = (x.size(1) - taps[0]) / step[0] + 1;
+    auto y = at::empty({x.size(0), places}, x.options());
+    window<<<x.size(0), places>>>(y.data_ptr<float>(), x.data_ptr<float>(), x.size(1), taps[0], step[0]);
+    return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("window_sums", &window_sums); }
+"""
+
+
+def test_numbers_of_lists_are_those_of_the_call(tmp_path: Path):
+    test = """
+import torch, _window
+
+def test_sums():
+    rows, width, taps = 6, 96, 5
+    x = torch.randn(rows, width, device="cuda")
+    _window.window_sums(x, [taps], (2,))
+"""
+    draft = _draft(tmp_path, {"window.cu": WINDOW, "test_window.py": test}, "window")
+    assert draft.missing == ()
+    assert {a.name: a.value for a in draft.arguments}["step"] == "2"
+    assert draft.dims == {"rows": 6, "width": 96}

@@ -50,6 +50,8 @@ class Caller:
     """Parameter → its extents, over the sizes, its type and its values."""
     numbers: Mapping[str, str] = field(default_factory=dict)
     """Parameter → a number, or an expression over the sizes."""
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Parameter → numbers of a list, or expressions over the sizes."""
     absent: frozenset[str] = frozenset()
     """Parameters that are given nothing: None."""
     promises: tuple[str, ...] = ()
@@ -65,7 +67,7 @@ class Caller:
         """Whether it gives each tensor its extents, and leaves no number open that has the name of one of its sizes."""
         tensors = [p.name for p in parameters if "Tensor" in p.type]
         numbers = [p.name for p in parameters if p.name not in tensors]
-        open_ones = {*numbers} - self.numbers.keys() - self.absent
+        open_ones = {*numbers} - self.numbers.keys() - self.lists.keys() - self.absent
         return self.tensors.keys() | self.absent >= {*tensors} and open_ones.isdisjoint(self.sizes)
 
     def taken(self, sizes: Sizes) -> dict[str, Value]:
@@ -81,6 +83,8 @@ class Caller:
         values: dict[str, Value] = {name: Pointer(None) for name in self.absent}
         for name, text in self.numbers.items():
             values[name] = _number(tree_of(text), dims)
+        for name, listed in self.lists.items():
+            values[name] = [_number(tree_of(text), dims) for text in listed]
         ones = {(self._shape(name), at): f"{name}_size_{at}" for name, at in sizes.ones}
         for name, tensor in self.tensors.items():
             shape = self._shape(name)

@@ -60,6 +60,7 @@ from kernel_lineage.workloads.promises import broken
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
+_PROGRAM = "main"
 _WHOLE = ("integers", "ascending(", "listed(", "permutation(", "offsets(")
 """How values begin that are whole numbers."""
 _MOST_LAUNCHES = 4
@@ -170,6 +171,8 @@ def _draft(
         for p in given_parts
     )
     arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, facts))
+    if launch.frames[0].function.name == _PROGRAM:
+        arguments = tuple(_apart(arguments, given_parts))
     arguments, objects = _placed(arguments, given_parts, launch)
     arguments = (*arguments, *_copied(kernel, facts))
     for parameter in kernel.parameters[len(launch.arguments) :]:
@@ -277,6 +280,14 @@ def _with_workspaces(
             facts.said.append(f"{argument.name} is a workspace: nothing reads what a launch leaves there")
             argument = replace(argument, kind="scratch")
         yield argument
+
+
+def _apart(arguments: tuple[DraftArgument, ...], parts: tuple[Passed, ...]) -> Iterator[DraftArgument]:
+    """The arguments of a program's launch; what it writes to memory of its own overlaps no other argument's."""
+    buffers = [buffer_at(part.given.value) for part in parts]
+    for argument, buffer in zip(arguments, buffers, strict=True):
+        is_own = buffer is not None and buffer.size is not None and buffers.count(buffer) == 1
+        yield replace(argument, noalias=argument.noalias or (is_own and argument.kind in _WRITTEN))
 
 
 def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts: Gathered) -> DraftArgument:

@@ -75,10 +75,13 @@ def _caller(reading: Reading, parameters: Sequence[str]) -> Caller | None:
         return None
     tensors: dict[str, DraftArgument] = {}
     numbers: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     for name, value in passed.items():
         tensor = as_tensor(value, reading)
         if is_expression(value):
             numbers[name] = text_of(value)
+        elif isinstance(value, (list, tuple)) and all(map(is_expression, value)):
+            lists[name] = tuple(text_of(v) for v in value)
         elif tensor is not None and tensor.shape is not None:
             tensors[name] = buffer(name, tensor, value, "input", False, reading)
     if any(t.view is not None for t in tensors.values()) or reading.fixed:
@@ -88,15 +91,17 @@ def _caller(reading: Reading, parameters: Sequence[str]) -> Caller | None:
     notes = (*reading.said[1:], *(s for s in reader.said if not s.startswith(UNTYPED)), *reader.decided)
     sizes = {name: int(size) for name, size in reader.sizes.items()}
     promises = (*reader.promises, *each_once([*tensors.values()], reader.sizes))
-    caller = Caller(reading.way, sizes, tensors, numbers, absent, promises, notes=notes)
+    caller = Caller(reading.way, sizes, tensors, numbers, lists, absent, promises, notes=notes)
     caller = _named(caller, reading)
     return replace(caller, others=other_sizes(caller.sizes, reading.cases))
 
 
 def _named(caller: Caller, reading: Reading) -> Caller:
     """The call with the sizes that it uses, those made of numbers by the first name that the code has for them."""
-    texts = (t for a in caller.tensors.values() for t in (*(a.shape or ()), a.values))
-    used = {word for text in (*texts, *caller.numbers.values()) for word in WORD.findall(text)}
+    of_tensors = (t for a in caller.tensors.values() for t in (*(a.shape or ()), a.values))
+    of_lists = (t for listed in caller.lists.values() for t in listed)
+    texts = (*of_tensors, *caller.numbers.values(), *of_lists)
+    used = {word for text in texts for word in WORD.findall(text)}
     names: dict[str, str] = {}
     for name in (n for n in caller.sizes if n in used):
         wanted = reading.reader.called_as.get(name, name) if is_named_for_want(name) else name
@@ -113,5 +118,6 @@ def _named(caller: Caller, reading: Reading) -> Caller:
             for n, a in caller.tensors.items()
         },
         numbers={n: renamed(text) for n, text in caller.numbers.items()},
+        lists={n: tuple(map(renamed, listed)) for n, listed in caller.lists.items()},
         promises=tuple(renamed(p) for p in caller.promises if {*WORD.findall(p)} <= names.keys()),
     )
