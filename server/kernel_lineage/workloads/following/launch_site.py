@@ -211,8 +211,8 @@ def reached_launch(
 
 def _as_launched(parameters: Sequence[Parameter], kernel: Kernel, template: Sequence[str]) -> list[Parameter]:
     """Parameters with the types of numbers that a launch gives the kernel's template."""
-    given = zip((t.name for t in kernel.template_parameters), template, strict=False)
-    types = {name: dtype for name, text in given if (dtype := dtype_of(text)) is not None}
+    pairs = zip((t.name for t in kernel.template_parameters), template, strict=False)
+    types = {name: dtype for name, text in pairs if (dtype := dtype_of(text)) is not None}
     return [
         p if p.pointer or p.dtype is not None else replace(p, dtype=types.get(bare_type(p.type)))
         for p in parameters
