@@ -168,3 +168,23 @@ def test_ratios_and_twins_are_contrasts_of_the_same_samples():
     assert blocks.log_twins() == pytest.approx([math.log(2)])
     assert blocks.of(BASELINE) == [8.0, 2.0]
     assert blocks.cycles(CANDIDATE) == 2000.0
+
+
+FEW = 1e-3
+"""Seconds in which so many launches fit that the time is spent after some blocks more than eight, and before twelve."""
+
+
+def test_eight_blocks_are_enough_for_the_only_look_at_slow_launches() -> None:
+    slow = compared(SyntheticSampler(50_000.0, 5_000.0, noise=0.05), seconds=FEW)
+    assert 8 <= slow.blocks < 12 and slow.looks == 1
+    assert slow.state is FAST and slow.ratio.low <= 10.0 <= slow.ratio.high
+    fewer = compared(SyntheticSampler(50_000.0, 5_000.0, noise=0.05), seconds=FEW / 2)
+    assert fewer.blocks < 8 and fewer.state is AMBIGUOUS
+
+
+def test_few_blocks_of_the_same_are_hardly_ever_called_fast_or_slow() -> None:
+    runs = [
+        compared(SyntheticSampler(100.0, 100.0, noise=0.05, seed=n), seconds=FEW, seed=n) for n in range(300)
+    ]
+    assert all(8 <= run.blocks < 12 for run in runs)
+    assert sum(run.state in (FAST, SLOW) for run in runs) <= 6
