@@ -99,7 +99,7 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         for _, place, value in (p for p in case.placed if p[0] == argument.name):
             arrays[argument.name].reshape(-1)[place] = DTYPES[argument.dtype].narrow(np.array(value))
         if case.variation is Variation.LONE and may_be_alike(argument):
-            arrays[argument.name] = _lone(arrays[argument.name], generator)
+            arrays[argument.name] = _lone(argument, arrays[argument.name], values, generator)
         if case.variation is Variation.DYADIC:
             arrays[argument.name] = _dyadic(
                 argument, arrays[argument.name], argument.name == varied, values, generator
@@ -144,9 +144,21 @@ _POSITIVE = (0.125, 4.0)
 """Where few values of a positive input lie; others are not limited by it."""
 
 
-def _lone(values: Array, generator: np.random.Generator) -> Array:
-    """The first value everywhere, but for one place with another one; as it is where all are the same."""
+def _lone(
+    argument: Argument, values: Array, numbers: Mapping[str, Number], generator: np.random.Generator
+) -> Array:
+    """The first value everywhere, but for one place with another one; as it is where all are the same.
+
+    Floats are powers of two where these are within the limits: the same value added up over and over is rounded the
+    same way each time, and what two orders of such a sum differ by grows with its length.
+    """
+    dtype = DTYPES[argument.dtype]
     flat = values.reshape(-1)
+    if dtype.is_float:
+        wide = dtype.wide(flat)
+        low, high = limits_of(argument, numbers) or (-math.inf, math.inf)
+        powers = powers_of_two(wide)
+        flat = dtype.narrow(np.where((powers >= low) & (powers <= high), powers, wide))
     others = np.flatnonzero(flat != flat[:1])
     if not others.size:
         return values
