@@ -144,6 +144,10 @@ _POSITIVE = (0.125, 4.0)
 """Where few values of a positive input lie; others are not limited by it."""
 
 
+_TRIED = 64
+"""Elements of which one has to differ from the first."""
+
+
 def _lone(
     argument: Argument, values: Array, numbers: Mapping[str, Number], generator: np.random.Generator
 ) -> Array:
@@ -152,18 +156,20 @@ def _lone(
     Floats are powers of two where these are within the limits: the same value added up over and over is rounded the
     same way each time, and what two orders of such a sum differ by grows with its length.
     """
-    dtype = DTYPES[argument.dtype]
-    flat = values.reshape(-1)
+    if not values.size:
+        return values
+    dtype, flat = DTYPES[argument.dtype], values.reshape(-1)
+    few = np.concatenate((flat[:1], generator.choice(flat, _TRIED)))
     if dtype.is_float:
-        wide = dtype.wide(flat)
+        wide = dtype.wide(few)
         low, high = limits_of(argument, numbers) or (-math.inf, math.inf)
         powers = powers_of_two(wide)
-        flat = dtype.narrow(np.where((powers >= low) & (powers <= high), powers, wide))
-    others = np.flatnonzero(flat != flat[:1])
+        few = dtype.narrow(np.where((powers >= low) & (powers <= high), powers, wide))
+    others = few[few != few[0]]
     if not others.size:
         return values
-    result = np.full_like(flat, flat[0])
-    result[generator.integers(flat.size)] = flat[generator.choice(others)]
+    result = np.full_like(flat, few[0])
+    result[generator.integers(flat.size)] = generator.choice(others)
     return result.reshape(values.shape)
 
 
