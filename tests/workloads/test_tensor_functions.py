@@ -145,7 +145,7 @@ def test_it_is_judged_with_all_that_it_launches(tmp_path: Path, old: str, new: s
     [
         ("return made;", "return signal;", "does not make `out` and give it back"),
         ("return made;", "return made.cumsum(0);", "gives back `made.cumsum()`"),
-        ("return made;", "return made.t();", "gives back `made` with its extents in another order"),
+        ("return made;", "return made.t();", "gives back a view of `made`"),
         ("empty_like(signal)", "empty({signal.size(0)}, signal.options())", "another shape"),
         ("torch::Tensor level(torch::Tensor", "torch::Tensor raise(torch::Tensor", "has no kernel `level`"),
     ],

@@ -6,8 +6,6 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,19 +21,15 @@ from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import Tree, trees
-from kernel_lineage.kernels.source import Language
+from kernel_lineage.learning.asked_apart import judged_apart
 from kernel_lineage.learning.changed_kernels import (
     ChangedKernel,
-    Sighting,
     UnreadFile,
     changes_between,
-    host_within,
 )
-from kernel_lineage.workloads.files import Target, callers_of, source_of, target_in, target_of
-from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.learning.changed_programs import functions_of, programs_of, target_before
+from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import Workloads, workloads_in
-from kernel_lineage.workloads.torch_beside import copies_left_out, functions_beside
-from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.on_the_spot import SpotWorkload
@@ -44,9 +38,6 @@ if TYPE_CHECKING:
 VERSION = 1
 _OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER, Reason.NO_WORKLOAD)
 """How a verdict ends where the host code does more than launch the kernel, or tells what the launch alone does not."""
-_PROGRAM = "main"
-_MOST_CALLERS = 2
-"""So many functions around those that launch a kernel are tried: torch may work beside a call of them."""
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
 
@@ -190,42 +181,13 @@ def _with_its_function(
     verdict, spot = verdict_on(changed)
     if changed.function or verdict.code not in _OF_HOST_CODE:
         return verdict, spot
-    for function, *hosts in dict.fromkeys(_functions_of(changed)):
-        if function and function != _PROGRAM:
-            whole, basis = verdict_on(replace(changed, function=function, hosts=(hosts[0], hosts[1])))
-            if whole.standing not in (Standing.NOT_JUDGED, Standing.UNDECIDED):
-                return whole.model_copy(update={"reason": f"with all of {function}: {whole.reason}"}), basis
-            if changed.by_another_module:
-                verdict = verdict.model_copy(update={"reason": f"{verdict.reason}; {whole.reason}"})
+    for one in functions_of(changed):
+        whole, basis = verdict_on(one)
+        if whole.standing not in (Standing.NOT_JUDGED, Standing.UNDECIDED):
+            return whole.model_copy(update={"reason": f"with all of {one.function}: {whole.reason}"}), basis
+        if changed.by_another_module:
+            verdict = verdict.model_copy(update={"reason": f"{verdict.reason}; {whole.reason}"})
     return verdict, spot
-
-
-def _functions_of(changed: ChangedKernel) -> Iterator[tuple[str, str, str]]:
-    """The host functions that launched a kernel, with their files before and after where those are others than the
-    kernel's.
-    """
-    before, after = changed.before, changed.after
-    launchers = [launch.launcher or "" for launch in before.kernel.launches]
-    source = before.kernel.source
-    around = callers_of(before.kernel.name, source) if source is not None else []
-    around = [name for name in around if name not in launchers]
-    changed_source = after.kernel.source
-    if around and source is not None and changed_source is not None:
-        # What the inner function gives tells nothing where torch makes something else of it around it.
-        differ = {*functions_beside(before.kernel.name, source, changed_source)}
-        if changed_around := [name for name in around if name in differ]:
-            launchers, around = [], changed_around[::-1]
-    for function in (*launchers, *around[:_MOST_CALLERS]):
-        yield function, "", ""
-    if before.kernel.language is not Language.TRITON or before.kernel.launches:
-        return
-    later = {
-        function: host_within(file, after.tree)
-        for file, function in hosts_of(after.kernel, after.file, after.tree.root)
-    }
-    for file, function in hosts_of(before.kernel, before.file, before.tree.root):
-        if function in later:
-            yield function, host_within(file, before.tree), later[function]
 
 
 def _line_of(changed: ChangedKernel) -> int:
@@ -254,7 +216,7 @@ def _drafted(changed: ChangedKernel, say: Callable[[str], None], record: bool) -
     seen, name = changed.before, changed.name
     root, recorder = seen.tree.root, _recorder(changed, record)
     try:
-        target = _target(changed)
+        target = target_before(changed)
         file = root / (changed.hosts[0] or seen.path)
         spot = drafted_workload(target, file, changed.after.path, "emulated", root=root, recorder=recorder)
     except (WorkloadError, ProgramError) as error:
@@ -269,22 +231,6 @@ def _recorder(changed: ChangedKernel, record: bool) -> Recorder | None:
     from kernel_lineage.workloads.recording.recorder import Recorder  # heavy: what builds host code
 
     return Recorder(changed.before.tree.root) if record else None
-
-
-def _target(changed: ChangedKernel) -> Target:
-    """What a workload is drafted for. Raises `ProgramError` for a host function that is not seen to launch kernels."""
-    seen, host = changed.before, changed.hosts[0]
-    if changed.function and host:
-        file = seen.tree.root / host
-        return target_in(source_of(file, _text(seen, host)), changed.function, host)
-    return target_of(seen.file, changed.function) if changed.function else seen.kernel
-
-
-def _text(seen: Sighting, host: str) -> bytes | None:
-    """The text of a kernel's file, with that of its host function where this is in another one."""
-    if not host or host == seen.path:
-        return seen.tree.read(seen.path)
-    return joined_text(seen.file, seen.tree.root / host, seen.tree.root)
 
 
 def _verdict(
@@ -306,7 +252,7 @@ def _verdict(
         why = "another module launches it in another way than before; its host function as a whole is judged"
         return not_judged(name, why, Reason.ARGUMENTS_DIFFER), None
     try:
-        target = _target(changed)
+        target = target_before(changed)
         spot = workload_of(changed)
     except (WorkloadError, ProgramError) as error:
         return not_judged(name, str(error)), None
@@ -316,26 +262,9 @@ def _verdict(
         ), None
 
     try:
-        texts = [_text(s, h) for s, h in zip((changed.before, changed.after), changed.hosts, strict=True)]
+        programs = programs_of(changed)
     except ProgramError as error:
         return not_judged(name, str(error), Reason.ARGUMENTS_DIFFER), spot
-    programs = [
-        partial(
-            program_from_file,
-            seen.tree.root / (host or seen.path),
-            changed.function or seen.kernel.name,
-            data=text,
-            root=seen.tree.root,
-            name=f"{seen.path} ({when})",
-            changed_from=texts[0],
-            former_root=changed.before.tree.root if seen is changed.after else None,
-            former_kernel=changed.before.kernel.name,
-            by_host=changed.by_host,
-        )
-        for seen, when, host, text in zip(
-            (changed.before, changed.after), ("before", "after"), changed.hosts, texts, strict=True
-        )
-    ]
     try:
         old, new = (make(spot.workload) for make in programs)
     except (ProgramError, WorkloadError) as error:
@@ -354,20 +283,10 @@ def _verdict(
     verdict = judged_in_all_types(
         judged(request), request, host_file, target, programs, judged, recorder, root
     )
-    verdict = _of_contiguous_alone(verdict, changed)
+    if verdict.standing in (Standing.ACCEPTED, Standing.RIGHT):
+        functions = [changed] if changed.function else functions_of(changed)
+        verdict = judged_apart(verdict, changed, functions, request, judged)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
-
-
-def _of_contiguous_alone(verdict: Verdict, changed: ChangedKernel) -> Verdict:
-    """The verdict, which says so where it says nothing of views that the baseline copies and the candidate reads."""
-    source, later = changed.before.kernel.source, changed.after.kernel.source
-    if verdict.standing not in (Standing.ACCEPTED, Standing.RIGHT) or source is None or later is None:
-        return verdict
-    tensors = copies_left_out(changed.before.kernel.name, source, later)
-    if not tensors:
-        return verdict
-    why = f"not judged where {' or '.join(tensors)} does not lie row by row: the change leaves out `contiguous()`"
-    return verdict.model_copy(update={"reason": f"{verdict.reason}; {why}"})
 
 
 def _named(verdict: Verdict, changed: ChangedKernel, workload: Path | None, top: Path) -> KernelVerdict:

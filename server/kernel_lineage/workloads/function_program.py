@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.program import LaunchStep
 from kernel_gate.workload import Workload
@@ -13,24 +15,36 @@ from kernel_lineage.workloads.following.values import Pointer, Value
 from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, step_renamed
 from kernel_lineage.workloads.host_work import host_code
 from kernel_lineage.workloads.launcher_reading import LauncherEnd, LauncherReading, check_same
+from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.names_before import NamesBefore
 
 
 def tensor_function_steps(
-    name: str, former: SourceFile, source: SourceFile, path: Path, workload: Workload, root: Path
+    name: str,
+    former: SourceFile,
+    source: SourceFile,
+    path: Path,
+    workload: Workload,
+    root: Path,
+    views: Mapping[str, View] = MappingProxyType({}),
 ) -> HostProgram:
     """What a function does in `source`; `former` is the file that the workload is of, the same one for a baseline.
+
+    `views`: argument → the tensor that the function is given, where that is a part of the workload's buffer.
 
     Raises `Unclear` and `Unreadable` with the reason where it does something that is not understood.
     """
     unit = host_code(path, root, former.data)
     function = _function(name, unit)
-    before = _end(function, function, former, unit, workload)
+    before = _end(function, function, former, unit, workload, views)
     if former is source:
         after, already = before, []
     else:
         unit = host_code(path, root, source.data)
-        after, already = _end(_function(name, unit), function, source, unit, workload), before.conditions
+        after, already = (
+            _end(_function(name, unit), function, source, unit, workload, views),
+            before.conditions,
+        )
     for unread in (*before.unread, *after.unread):
         raise Unclear(f"gives back {unread}")
     places, outputs = _results(before), _outputs(function, workload)
@@ -89,7 +103,12 @@ def _results(end: LauncherEnd) -> list[int]:
 
 
 def _end(
-    function: HostCode, former: HostCode, source: SourceFile, unit: Unit, workload: Workload
+    function: HostCode,
+    former: HostCode,
+    source: SourceFile,
+    unit: Unit,
+    workload: Workload,
+    views: Mapping[str, View],
 ) -> LauncherEnd:
     """What a function comes to; a parameter of another name than `former` has it is the one in its place."""
     before, names = ([p.name for p in f.parameters] for f in (former, function))
@@ -102,6 +121,7 @@ def _end(
         {n: m for n, m in meant.items() if n not in buffers and (m in arguments or m in workload.dims)},
         buffers,
         {n: tuple(map(str, arguments[m].shape or ())) for n, m in buffers.items()},
+        views={n: views[m] for n, m in buffers.items() if m in views},
     )
     return _FunctionReading(source, unit, own, workload, bound).end(function, is_called_again=True)
 

@@ -43,12 +43,15 @@ from kernel_lineage.workloads.following.values import (
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.host_launchers import STREAM, Reading
 from kernel_lineage.workloads.host_program import OfTorch, Unclear
+from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.names_before import NamesBefore
 from kernel_lineage.workloads.promises import says_nothing
 from kernel_lineage.workloads.torch_steps import TorchSteps
 
 _MADE = frozenset({"empty", "zeros", "empty_like", "zeros_like", "empty_strided"})
 """Functions of torch that make memory which holds nothing, or zeros."""
+_LIES = re.compile(r"\b(?:is_contiguous|stride)\s*\(")
+"""What asks how a tensor lies in memory."""
 _ELSEWHERE = frozenset({"cuda", "cpu", "to_dense", "requires_grad_", "set_requires_grad"})
 """Methods of tensors that move data, or that ask for gradients."""
 
@@ -100,9 +103,7 @@ class LauncherReading(Copies, Reading):
         gives = [self._name_of(part) for part in parts]
         unread = [p.why for p in parts if isinstance(p, Opaque) and p != NOTHING]
         tensors = [p for p, name in zip(parts, gives, strict=True) if isinstance(p, Tensor) and not name]
-        unread += [
-            p.in_another_order or f"`{p.buffer.name or 'a tensor'}`, which torch works out," for p in tensors
-        ]
+        unread += [p.as_view or f"`{p.buffer.name or 'a tensor'}`, which torch works out," for p in tensors]
         return LauncherEnd(
             self.steps,
             self.scratch,
@@ -142,7 +143,7 @@ class LauncherReading(Copies, Reading):
                 return Address(buffer, kind)
             extents = tuple(map(self._over_workload, bound.extents[name]))
             buffer.tensor = Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
-            return buffer.tensor
+            return self._seen(buffer.tensor, bound.views.get(name))
         fields = self.unit.fields_of(alias_of(parameter.type, self.unit)) if not parameter.stars else ()
         if any(f"{name}.{field.name}" in bound.fields for field in fields):
             return Record(parameter.type, {f.name: self._field(f"{name}.{f.name}", f) for f in fields})
@@ -155,6 +156,13 @@ class LauncherReading(Copies, Reading):
         if isinstance(usual := self._default(parameter, Names()), Number):
             return usual
         return self.unset(parameter.type, 0, name) if parameter.stars <= 1 else Opaque(f"`{name}`")
+
+    def _seen(self, whole: Tensor, view: View | None) -> Tensor:
+        """A tensor as the function is given it."""
+        if view is None:
+            return whole
+        extents, strides = (tuple(map(self._over_workload, one)) for one in (view.extents, view.strides))
+        return Tensor(whole.buffer, dict(enumerate(extents)), len(extents), whole.dtype, strides, whole)
 
     def _field(self, written: str, field: HostParameter) -> Value:
         """A field of a structure that the function is given, which is an argument of the workload."""
@@ -189,6 +197,12 @@ class LauncherReading(Copies, Reading):
         if len(self._streams) > 1:
             raise NotFollowed("a launch on another stream than the one before it")
         return super().launched(callee, node, names)
+
+    def check(self, name: str, listed: Node | None, names: Names) -> None:
+        """A check of how a tensor lies is asked where one lies apart: raises `NotFollowed` where it does not hold."""
+        condition = next(iter(arguments_of(listed)), None) if self.bound.views else None
+        if condition is not None and _LIES.search(text_of(condition)) and not self._holds(condition, names):
+            raise NotFollowed(f"a call that `{name}({text_of(condition)})` refuses")
 
     def runtime(self, name: str, args: list[Value]) -> bool:
         """Also what a function allocates itself for an argument of the workload."""
@@ -248,10 +262,8 @@ class LauncherReading(Copies, Reading):
         return super().of_tensor(tensor, name, args, template)
 
     def kept(self, tensor: Tensor, written: str) -> str:
-        """The name of a tensor's memory. Raises `NotFollowed` for a view with its extents in another order."""
-        if tensor.permuted is not None:
-            raise NotFollowed(f"`{written}()` of {tensor.in_another_order}")
-        tensor.buffer.tensor = tensor.buffer.tensor or tensor
+        """The name of a tensor's memory. For a view it is that which it is of."""
+        tensor.buffer.tensor = tensor.buffer.tensor or tensor.whole or tensor
         tensor.buffer.name = tensor.buffer.name or written
         return self._kept(tensor.buffer, written)
 
@@ -281,7 +293,7 @@ class LauncherReading(Copies, Reading):
         return name
 
     def _name_of(self, value: Value | None) -> str:
-        buffer = value.buffer if isinstance(value, Tensor) else None
+        buffer = value.buffer if isinstance(value, Tensor) and value.strides is None else None
         return self.memory.get(buffer, "") if buffer is not None else ""
 
 

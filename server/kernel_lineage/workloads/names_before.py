@@ -20,6 +20,7 @@ from kernel_lineage.workloads.following.launch_site import (
 from kernel_lineage.workloads.following.types import cpp_type_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Buffer, Pointer, Tensor
+from kernel_lineage.workloads.model import View
 
 _CAST = re.compile(
     r"^\s*(?:\((?:const\s+)?[\w:]+\)|static_cast\s*<[\w:\s]+>|(?:float|double|int|int64_t|size_t)(?=\())"
@@ -41,6 +42,8 @@ class NamesBefore:
     """Field of a structure as it is written, `params.rows` → the workload's argument."""
     template: Mapping[str, str] = field(default_factory=dict)
     """Parameter of the launcher's template → the C++ type, or the number, that it stands for."""
+    views: Mapping[str, View] = field(default_factory=dict)
+    """Tensor → how it lies in the workload's buffer, where that is not row by row."""
 
     def with_others(self, other: NamesBefore) -> NamesBefore:
         """These names and others, where the others are not among these."""
@@ -50,6 +53,7 @@ class NamesBefore:
             {**other.extents, **self.extents},
             {**other.fields, **self.fields},
             {**other.template, **self.template},
+            {**other.views, **self.views},
         )
 
 

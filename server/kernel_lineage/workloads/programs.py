@@ -83,8 +83,8 @@ def program_from_file(
     by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate, and
     `former_root` the folder of all its files, if others may launch the kernel; `former_kernel` is the kernel's name
     there, by default the same; with `by_host` it is what its host function launches
-    since, whatever takes the same arguments; `views` are the tensors of a Triton kernel's host code
-    that are parts of the workload's buffers. Raises `ProgramError`.
+    since, whatever takes the same arguments; `views` are the tensors of a Triton kernel's host code, and of any host
+    function, that are parts of the workload's buffers. Raises `ProgramError`.
     """
     source = source or source_of(path, data)
     language = source.language
@@ -93,12 +93,14 @@ def program_from_file(
     former = read(changed_from, language) if changed_from is not None and is_changed else None
     if not workload.launches and kernel_apart(source, kernel_name) is None:
         if language is Language.TRITON and launched_by(former or source, kernel_name):
-            program = _called(former or source, source, path, kernel_name, workload, root, name or path.name)
+            program = _called(
+                former or source, source, path, kernel_name, workload, root, name or path.name, views
+            )
             return _with_skipped(program, former, source) if former is not None else program
         unit = unit_of(source.data.decode("utf-8", "replace")) if language is Language.CUDA else None
         if unit is not None and unit.hosts(kernel_name):
             return _launched(
-                former or source, source, unit, path, kernel_name, workload, root, name or path.name
+                former or source, source, unit, path, kernel_name, workload, root, name or path.name, views
             )
     own = partial(
         _one_launch,
@@ -327,6 +329,7 @@ def _launched(
     workload: Workload,
     root: Path,
     label: str,
+    views: Mapping[str, View],
 ) -> Program:
     """The program of a host function: what it launches, as its statements say.
 
@@ -341,7 +344,9 @@ def _launched(
     unit = unit if unit.hosts(function) else unit_of(with_headers(path, root, source.data))
     try:
         if any(map(takes_tensors, unit.hosts(function))):
-            read_steps = tensor_function_steps(function, former, source, path, on_a_device(workload), root)
+            read_steps = tensor_function_steps(
+                function, former, source, path, on_a_device(workload), root, views
+            )
         else:
             read_steps = read_host_function(source, unit, own, function, workload)
     except (Unclear, Unreadable) as error:
@@ -369,10 +374,11 @@ def _called(
     workload: Workload,
     root: Path,
     label: str,
+    views: Mapping[str, View],
 ) -> Program:
     """The program of a host function of a Triton module; `former` is the file of which the workload is."""
     try:
-        done = function_steps(function, former, source, path, on_a_device(workload), root)
+        done = function_steps(function, former, source, path, on_a_device(workload), root, views)
     except Unclear as error:
         raise ProgramError(f"{path}: {error}") from error
     text, module, siblings = triton_text(source.data, done.kernels, path)

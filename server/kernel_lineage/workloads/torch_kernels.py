@@ -33,6 +33,8 @@ class Operand:
     is_tensor: bool = True
     places: tuple[int, ...] | None = None
     """The extents of the result that it has, in its own order; it has 1 for each of the others. None: all of them."""
+    is_strided: bool = False
+    """Whether it has elements from one to the next along each extent, instead of lying row by row."""
 
 
 def computed_in(dtype: str) -> str:
@@ -47,19 +49,21 @@ def computed_in(dtype: str) -> str:
 def elementwise_kernel(
     entry: str, formula: str, operands: Sequence[Operand], result: str, computed: str, rank: int
 ) -> str:
-    """The text of `entry(operands…, result, elements, extents…)`: the extents of the result, `rank` of them, where an
-    operand does not have all in their order.
+    """The text of `entry(operands…, result, elements, extents…, strides…)`: the extents of the result, `rank` of them,
+    where an operand does not have all in their order, and the strides of each operand that has some.
     """
     parameters, reads = [], []
     for at, operand in enumerate(operands):
         kind = _TYPES[operand.dtype]
         parameters.append(f"const {kind}* p{at}" if operand.is_tensor else f"{kind} p{at}")
-        value = f"p{at}[{_index_of(operand, rank)}]" if operand.is_tensor else f"p{at}"
+        value = f"p{at}[{_index_of(operand, at, rank)}]" if operand.is_tensor else f"p{at}"
         value = _READ.get(operand.dtype, "{0}").format(value)
         reads.append(f"    const {_TYPES[computed]} a{at} = ({_TYPES[computed]})({value});\n")
     parameters += [f"{_TYPES[result]}* out", "long long n"]
     if any(operand.places is not None for operand in operands):
         parameters += [f"long long d{at}" for at in range(rank)]
+    for at, operand in enumerate(operands):
+        parameters += [f"long long s{at}_{place}" for place in (operand.places or ()) if operand.is_strided]
     ends = "" if computed == "float64" else "f"
     value = formula.format(*(f"a{at}" for at in range(len(operands))), f=ends)
     written = _WRITTEN.get(result, f"({_TYPES[result]})({{0}})").format(value)
@@ -70,14 +74,17 @@ def elementwise_kernel(
     )
 
 
-def _index_of(operand: Operand, rank: int) -> str:
-    """Where an operand has its element for element `i` of the result."""
+def _index_of(operand: Operand, at: int, rank: int) -> str:
+    """Where an operand, by its number, has its element for element `i` of the result."""
     if operand.places is None:
         return "i"
     index = "0"
     for place in operand.places:
         inner = "".join(f" / d{later}" for later in range(place + 1, rank))
-        index = f"({index}) * d{place} + i{inner} % d{place}"
+        digit = f"i{inner} % d{place}"
+        index = (
+            f"{index} + {digit} * s{at}_{place}" if operand.is_strided else f"({index}) * d{place} + {digit}"
+        )
     return index
 
 

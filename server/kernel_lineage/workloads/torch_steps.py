@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kernel_gate.program import LaunchSpec, LaunchStep, Operand, Scratch, Value
-from kernel_lineage.workloads.following.torch_work import TorchWork
+from kernel_lineage.workloads.following.torch_work import COPIED, TorchWork
 from kernel_lineage.workloads.following.types import dtype_of
 from kernel_lineage.workloads.following.values import NotFollowed, Number, Tensor, product
 from kernel_lineage.workloads.host_program import OfTorch
@@ -54,6 +54,9 @@ class TorchSteps:
 
     def steps(self, work: TorchWork) -> list[LaunchStep]:
         """The launches that an operation is. Raises `NotFollowed` for one that is not understood here."""
+        for tensor in (*work.tensors, work.result):
+            if tensor.strides is not None and work.name != COPIED:
+                raise NotFollowed(f"`{work.name}()` of {tensor.as_view}")
         self._does.setdefault(work.name)
         return self._elementwise(work) if work.formula else self._reduction(work)
 
@@ -68,10 +71,13 @@ class TorchSteps:
                 parts.append(Part(computed, is_tensor=False))
                 continue
             words.append(reader.kept(operand, work.name))
-            parts.append(Part(_dtype(operand), places=self._places(operand, work)))
+            places = self._places(operand, work)
+            parts.append(Part(_dtype(operand), places=places, is_strided=operand.strides is not None))
         words += [reader.kept(work.result, work.name), Value(elements, "int64")]
         if any(part.places is not None for part in parts):
             words += [Value(reader.expression(extent), "int64") for extent in extents]
+        for operand in work.tensors:
+            words += [Value(reader.expression(stride), "int64") for stride in operand.strides or ()]
         text = elementwise_kernel("{entry}", work.formula, parts, _dtype(work.result), computed, len(extents))
         return [self._step(work.name, text, f"ceil_div({elements}, {THREADS})", words)]
 
@@ -80,8 +86,8 @@ class TorchSteps:
 
         Raises `NotFollowed` where they do not fit.
         """
-        if work.order:
-            return tuple(work.order.index(place) for place in range(len(work.order)))
+        if operand.strides is not None:
+            return tuple(range(operand.rank or 0))
         own, all_ = (
             [self._reader.expression(e) for e in _extents(t, work.name)] for t in (operand, work.result)
         )

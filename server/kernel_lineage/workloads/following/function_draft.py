@@ -212,7 +212,8 @@ class _FunctionDraft:
 
     def _results(self) -> Iterator[Tensor]:
         gives = self.done.gives
-        yield from (v for v in (gives if isinstance(gives, list) else [gives]) if isinstance(v, Tensor))
+        listed = gives if isinstance(gives, list) else [gives]
+        yield from (v.whole or v for v in listed if isinstance(v, Tensor))
 
     def _touched(self) -> tuple[dict[Buffer, Role], dict[Buffer, str]]:
         """What the launches, and torch between them, do with each buffer, and the type by which launches take it."""

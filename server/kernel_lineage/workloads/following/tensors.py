@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import bytes_of
@@ -28,6 +29,15 @@ _SAME = frozenset(
     {"contiguous", "cuda", "detach", "clone", "value", "data", "alias", "requires_grad_", "set_requires_grad", "get",
      "expect_contiguous", "operator", "to_dense", "cpu"}
 )  # fmt: skip
+COPIES = frozenset({"contiguous", "expect_contiguous"})
+"""Methods that copy a view which does not lie row by row, and give another tensor as it is."""
+_OF_VIEWS = frozenset(
+    {"size", "sizes", "numel", "dim", "ndimension", "scalar_type", "dtype", "type", "options", "element_size",
+     "itemsize", "stride", "is_contiguous", "is_cuda", "defined", "has_value", "is_floating_point", "value", "detach",
+     "alias", "data", "data_ptr", "mutable_data_ptr", "const_data_ptr", "t", "transpose", "permute", "view",
+     "reshape", *COPIES}
+)  # fmt: skip
+"""Methods that are followed for such a view."""
 PERMUTES = frozenset({"t", "transpose", "permute"})
 """Methods that give the same memory with its extents in another order."""
 _TRUE = frozenset(
@@ -46,6 +56,8 @@ def made_tensor(function: str, args: list[Value], name: str, sizes: Sizes) -> Te
     buffer = Buffer(name, cleared=function.startswith("zeros"))
     dtype = next((kind for value in args if (kind := dtype_in(value))), "")
     if isinstance(first, Tensor) and (match[1] or function == "tensor"):
+        if first.strides is not None and first.strides[-1].text != "1":
+            raise NotFollowed(f"`{function}()` of {first.as_view}")
         if first.rank is not None:
             _ask_all(first, sizes)
         return Tensor(buffer, dict(first.sizes), first.rank, dtype or first.dtype)
@@ -86,6 +98,8 @@ def extents_of(value: Value, sizes: Sizes) -> tuple[Number, ...] | None:
 
 def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str, sizes: Sizes) -> Value:
     """What a method of a tensor gives. Raises `NotFollowed`."""
+    if tensor.strides is not None and name not in _OF_VIEWS:
+        raise NotFollowed(f"`{name}()` of {tensor.as_view}")
     index = int(args[0].value) if args and isinstance(args[0], Number) else 0
     if name == "size":
         return sizes.extent(tensor, index)
@@ -105,7 +119,7 @@ def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str
             raise NotFollowed(f"`{tensor.buffer.name}.stride({index})`: how many extents it has")
         rank = tensor.rank or max(index + 1, -index)
         place = index + rank if index < 0 else index
-        return product(tuple(sizes.extent(tensor, i) for i in range(place + 1, rank)))
+        return _stride(tensor, place, rank, sizes)
     if name in ("element_size", "itemsize"):
         return plain(bytes_of(tensor.dtype or "float") or 4)
     if name in ("scalar_type", "dtype", "type"):
@@ -115,15 +129,17 @@ def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str
     if name in _POINTERS or (name == "data" and template):
         if template:
             tensor.dtype = tensor.dtype or template
-        tensor.buffer.tensor = tensor
+        tensor.buffer.tensor = tensor.whole or tensor
         return Pointer(tensor.buffer, template or tensor.dtype)
     if name in _TRUE:
-        return plain(True)
+        return plain(name != "is_contiguous" or tensor.strides is None)
     return _reshaped(tensor, name, args, sizes)
 
 
 def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Value:
     """A tensor of the same memory, or a copy, in another shape. Raises `NotFollowed`."""
+    if name in COPIES and tensor.strides is not None:
+        return Tensor(Buffer(""), dict(tensor.sizes), tensor.rank, tensor.dtype)
     if name in _SAME:
         return tensor
     if name in ("to", "toType"):
@@ -139,8 +155,16 @@ def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Val
     if name in PERMUTES and tensor.rank is not None:
         order = _order_of(tensor, name, args)
         moved = dict(enumerate(sizes.extent(tensor, old) for old in order))
-        return Tensor(Buffer(""), moved, tensor.rank, tensor.dtype, (tensor, order))
+        strides = tuple(_stride(tensor, old, tensor.rank, sizes) for old in order)
+        return Tensor(tensor.buffer, moved, tensor.rank, tensor.dtype, strides, tensor.whole or tensor)
     raise NotFollowed(f"`{tensor.buffer.name}.{name}()`")
+
+
+def _stride(tensor: Tensor, place: int, rank: int, sizes: Sizes) -> Number:
+    """Elements from one to the next along an extent."""
+    if tensor.strides is not None:
+        return tensor.strides[place]
+    return product(tuple(sizes.extent(tensor, at) for at in range(place + 1, rank)))
 
 
 def _order_of(tensor: Tensor, name: str, args: list[Value]) -> tuple[int, ...]:
@@ -169,7 +193,23 @@ def _viewed(tensor: Tensor, target: Value, sizes: Sizes) -> Tensor:
     if len(left) < len(extents):
         place = next(i for i, e in enumerate(extents) if e.value == -1)
         shape[place] = divided(sizes.elements(tensor), product(tuple(left)))
-    return Tensor(tensor.buffer, shape, len(extents), tensor.dtype)
+    seen = Tensor(tensor.buffer, shape, len(extents), tensor.dtype)
+    if tensor.strides is not None:
+        seen.strides, seen.whole = _rows_of(tensor, shape, sizes), tensor.whole
+    return seen
+
+
+def _rows_of(view: Tensor, shape: Mapping[int, Number], sizes: Sizes) -> tuple[Number, Number]:
+    """The strides of all rows of a view, one behind the other. Raises `NotFollowed` for a view in another shape."""
+    strides, rank = view.strides or (), view.rank or 0
+    extents = [sizes.extent(view, at) for at in range(rank)]
+    are_rows = len(shape) == 2 <= rank and shape[1].text == extents[-1].text
+    for at in range(1, rank - 1):
+        along = product((extents[at], strides[at]))
+        are_rows &= sorted(along.text.split(" * ")) == sorted(strides[at - 1].text.split(" * "))
+    if not are_rows:
+        raise NotFollowed(f"another shape of {view.as_view}")
+    return strides[-2], strides[-1]
 
 
 def method_of_sizes(shape: Record, name: str, args: list[Value], sizes: Sizes) -> Value:

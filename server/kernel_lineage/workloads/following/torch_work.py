@@ -52,7 +52,7 @@ _OF_FLOATS = UNARY.keys() - {"abs", "neg", "relu", "square", "clone"}
 _OF_BOTH = frozenset({"amax", "amin"})
 _OF_TENSORS = frozenset({*UNARY, *BINARY, *CLAMPS, "clamp", *REDUCTIONS}) - {"clone"}
 """Operations of which every argument has to be told."""
-CONVERTED, FILLED = "to", "fill"
+COPIED, CONVERTED, FILLED = "contiguous", "to", "fill"
 _KEPT = "{0}"
 
 
@@ -69,8 +69,6 @@ class TorchWork:
     """One of the operands where it is changed in place."""
     reduced: tuple[int, ...] = ()
     """The extents of the first operand that a reduction goes over."""
-    order: tuple[int, ...] = ()
-    """The extents of the operand in the order in which a copy has them; none where that is its own."""
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -120,6 +118,12 @@ def torch_work(name: str, args: Sequence[Value], sizes: Sizes) -> TorchWork | No
             return TorchWork(own, _KEPT, (content,), first)
         raise NotFollowed(f"`{name}()` of something that is not told")
     return None
+
+
+def row_by_row(view: Tensor) -> TorchWork:
+    """The copy of a view that lies row by row."""
+    made = Tensor(Buffer(""), dict(view.sizes), view.rank, view.dtype)
+    return TorchWork(COPIED, _KEPT, (view,), made)
 
 
 def filled(function: str, args: Sequence[Value], made: Tensor) -> TorchWork | None:

@@ -233,21 +233,24 @@ class Pointer:
 
 @dataclass(slots=True, eq=False)
 class Tensor:
-    """A tensor of PyTorch, contiguous unless it is `permuted`."""
+    """A tensor of PyTorch: one that lies row by row in its memory, or a view with `strides` of its own."""
 
     buffer: Buffer
     sizes: dict[int, Number] = field(default_factory=dict)
     """Extents that were asked for, by their indices."""
     rank: int | None = None
     dtype: str = ""
-    permuted: tuple[Tensor, tuple[int, ...]] | None = None
-    """The tensor that this is a view of with its extents in another order, and those extents in the view's order."""
+    strides: tuple[Number, ...] | None = None
+    """Elements from one to the next along each extent of a view that does not lie row by row; None for another one."""
+    whole: Tensor | None = None
+    """The tensor that such a view is of, which lies row by row."""
 
     @property
-    def in_another_order(self) -> str:
-        """How such a view is told; "" for a tensor that is contiguous."""
-        of = self.permuted[0].buffer.name if self.permuted is not None else ""
-        return f"`{of}` with its extents in another order" if self.permuted is not None else ""
+    def as_view(self) -> str:
+        """How such a view is told; "" for a tensor that lies row by row."""
+        return (
+            f"a view of `{self.buffer.name}` that does not lie row by row" if self.strides is not None else ""
+        )
 
     @property
     def shape(self) -> tuple[Number, ...] | None:

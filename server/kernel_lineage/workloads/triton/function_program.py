@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.compile_time import is_word
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.workloads.host_program import HostProgram, Unclear
+from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.triton.function_draft import results_of
 from kernel_lineage.workloads.triton.host_function import Before, HostFunction, attribute_name, object_of
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of, names_of
@@ -25,8 +27,11 @@ def function_steps(
     path: Path,
     workload: Workload,
     root: Path,
+    views: Mapping[str, View] = MappingProxyType({}),
 ) -> HostProgram:
     """What a function does in `source`; `former` is the file that the workload is of, the same one for a baseline.
+
+    `views`: argument → the tensor that the function is given, where that is a part of the workload's buffer.
 
     Raises `Unclear` with the reason where it does something that is not understood.
     """
@@ -41,7 +46,7 @@ def function_steps(
         parameters = names_of(own.functions[name].args)
         of = own.classes.get(name.rpartition(".")[0])
         held = next(iter(parameters), "") if of is not None else ""
-        bound = _bound(parameters, workload, attribute_name(held, "") if held else "")
+        bound = _bound(parameters, workload, views, attribute_name(held, "") if held else "")
         if of is not None and held and held not in bound:
             bound[held] = object_of(held, Class(of, own), bound)
         function = HostFunction(name, workload, root, bound, parameters)
@@ -64,20 +69,24 @@ def _check_saved(name: str, own: HostModule, changed: HostModule) -> None:
         raise Unclear("`forward` is changed as well: it may save other tensors than the workload has")
 
 
-def _bound(parameters: Iterable[str], workload: Workload, front: str) -> dict[str, object]:
+def _bound(
+    parameters: Iterable[str], workload: Workload, views: Mapping[str, View], front: str
+) -> dict[str, object]:
     """What the function's parameters are over a workload, and what torch makes of them before the first launch.
 
     The names of attributes of its object begin with `front`, "" where it has none.
     """
     fixed = workload.launch.constexpr
     bound: dict[str, object] = {
-        a.name: host_tensor(a.name, a, None) for a in workload.args if a.is_pointer and a.kind == "input"
+        a.name: host_tensor(a.name, a, views.get(a.name))
+        for a in workload.args
+        if a.is_pointer and a.kind == "input"
     }
     attributes = (n for n in (*fixed, *(a.name for a in workload.args)) if front and n.startswith(front))
     for parameter in (*parameters, *attributes):
         argument = workload.argument(parameter)
         if argument is not None and argument.is_pointer:
-            bound[parameter] = host_tensor(parameter, argument, None)
+            bound[parameter] = host_tensor(parameter, argument, views.get(parameter))
         elif argument is not None:
             bound[parameter] = Size(parameter)
         elif parameter in fixed:

@@ -1,0 +1,123 @@
+"""A change asked again with tensors whose elements do not lie next to each other, where the code before takes such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kernel_gate.deadline import ends_within
+from kernel_gate.request import GateRequest
+from kernel_gate.standing import Standing
+from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.learning.changed_kernels import ChangedKernel
+from kernel_lineage.learning.changed_programs import programs_of, target_before
+from kernel_lineage.workloads.files import Launcher
+from kernel_lineage.workloads.lying_apart import Apart, asked_axes, lying_apart
+from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.torch_beside import copies_left_out
+
+_SECONDS = 20.0
+"""What the draft of a host function may take here."""
+_RIGHT = (Standing.ACCEPTED, Standing.RIGHT)
+
+
+def judged_apart(
+    verdict: Verdict,
+    changed: ChangedKernel,
+    functions: Iterable[ChangedKernel],
+    request: GateRequest,
+    judge: Callable[[GateRequest], Verdict],
+) -> Verdict:
+    """The verdict on a kernel that is right with tensors that lie row by row; a rejection where it is wrong with some
+    that lie apart, which the host function before the change takes: it asks their strides, or copies them.
+
+    `functions` are the change as one of each host function that may be asked. The verdict names the tensors with which
+    it was asked too; and those of which the change leaves out the copy, where it could not be asked with them.
+    """
+    left_out = _left_out(changed)
+    for one in functions:
+        asked = _asked(one, request, judge)
+        if asked is None:
+            continue
+        apart, other = asked
+        where = f"where {apart.where}"
+        if isinstance(other, str):
+            return _with(verdict, f"not judged {where}: {other}")
+        if other.outcome is Outcome.REJECTED:
+            return _named(other, where)
+        return _with(verdict, f"right {where}, too")
+    if left_out:
+        why = f"not judged where {' or '.join(left_out)} does not lie row by row"
+        return _with(verdict, f"{why}: the change leaves out `contiguous()`")
+    return verdict
+
+
+def _left_out(changed: ChangedKernel) -> tuple[str, ...]:
+    source, later = changed.before.kernel.source, changed.after.kernel.source
+    if source is None or later is None:
+        return ()
+    return copies_left_out(changed.before.kernel.name, source, later)
+
+
+def _asked(
+    changed: ChangedKernel, request: GateRequest, judge: Callable[[GateRequest], Verdict]
+) -> tuple[Apart, Verdict | str] | None:
+    """How the tensors lie, and the verdict with them, or why the candidate has none; None where the code before the
+    change cannot be given such tensors, or does not run with them.
+    """
+    try:
+        cases = _cases(changed)
+        of_before, of_after = programs_of(changed)
+    except (ProgramError, WorkloadError):
+        return None
+    for apart in cases:
+        try:
+            before = of_before(apart.workload, views=apart.views)
+        except (ProgramError, WorkloadError):
+            continue
+        try:
+            after = of_after(apart.workload, views=apart.views)
+        except (ProgramError, WorkloadError) as error:
+            return apart, str(error)
+        workload = apart.workload.only_where(after.launched_where)
+        update = {"baseline": before, "candidate": after, "workload": workload}
+        other = judge(request.model_copy(update=update))
+        if other.outcome is Outcome.REJECTED or other.standing in _RIGHT:
+            return apart, other
+    return None
+
+
+def _cases(changed: ChangedKernel) -> list[Apart]:
+    """The workloads for the host function before the change; none where it asks nothing of how tensors lie.
+
+    Raises as drafting does.
+    """
+    from kernel_lineage.workloads.completing import InTurn  # heavy: what drafts workloads
+    from kernel_lineage.workloads.state import State
+
+    target, root = target_before(changed), changed.before.tree.root
+    if not isinstance(target, Launcher):
+        return []
+    asked = asked_axes(target.source.data.decode("utf-8", "replace"))
+    if not asked:
+        return []
+    with ends_within(_SECONDS, of_work=True):
+        draft = InTurn(target, root / (changed.hosts[0] or changed.before.path), State(root)).first()
+    if draft.missing:
+        return []
+    workload = draft.workload()
+    tensors = [a.name for a in workload.args if a.is_pointer and not a.noalias]
+    return [*lying_apart(workload, [name for name in tensors if name in asked] or tensors, asked)]
+
+
+def _with(verdict: Verdict, note: str) -> Verdict:
+    return verdict.model_copy(update={"reason": f"{verdict.reason}; {note}"})
+
+
+def _named(verdict: Verdict, where: str) -> Verdict:
+    """The rejection, without the options that would repeat a case of the usual workload."""
+    stages = [
+        s.model_copy(update={"details": {k: v for k, v in s.details.items() if k != "repeat"}})
+        for s in verdict.stages
+    ]
+    return verdict.model_copy(update={"reason": f"{where}: {verdict.reason}", "stages": stages})

@@ -1,0 +1,90 @@
+"""The programs of a changed kernel, or of a host function that launches it, and what a workload is drafted for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from kernel_gate.program import Program
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.learning.changed_kernels import ChangedKernel, Sighting, host_within
+from kernel_lineage.workloads.files import Target, callers_of, source_of, target_in, target_of
+from kernel_lineage.workloads.programs import program_from_file
+from kernel_lineage.workloads.torch_beside import functions_beside
+from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
+
+_PROGRAM = "main"
+_MOST_CALLERS = 2
+"""So many functions around those that launch a kernel are tried: torch may work beside a call of them."""
+
+
+def programs_of(changed: ChangedKernel) -> list[Callable[..., Program]]:
+    """What makes the program before a change of a workload, and the one after it. Raises `ProgramError`."""
+    texts = [_text(s, h) for s, h in zip((changed.before, changed.after), changed.hosts, strict=True)]
+    return [
+        partial(
+            program_from_file,
+            seen.tree.root / (host or seen.path),
+            changed.function or seen.kernel.name,
+            data=text,
+            root=seen.tree.root,
+            name=f"{seen.path} ({when})",
+            changed_from=texts[0],
+            former_root=changed.before.tree.root if seen is changed.after else None,
+            former_kernel=changed.before.kernel.name,
+            by_host=changed.by_host,
+        )
+        for seen, when, host, text in zip(
+            (changed.before, changed.after), ("before", "after"), changed.hosts, texts, strict=True
+        )
+    ]
+
+
+def target_before(changed: ChangedKernel) -> Target:
+    """What a workload is drafted for. Raises `ProgramError` for a host function that is not seen to launch kernels."""
+    seen, host = changed.before, changed.hosts[0]
+    if changed.function and host:
+        file = seen.tree.root / host
+        return target_in(source_of(file, _text(seen, host)), changed.function, host)
+    return target_of(seen.file, changed.function) if changed.function else seen.kernel
+
+
+def functions_of(changed: ChangedKernel) -> Iterator[ChangedKernel]:
+    """A change as one of each host function that launched its kernel; a program's `main` is none."""
+    for function, *hosts in dict.fromkeys(_named(changed)):
+        if function and function != _PROGRAM:
+            yield replace(changed, function=function, hosts=(hosts[0], hosts[1]))
+
+
+def _named(changed: ChangedKernel) -> Iterator[tuple[str, str, str]]:
+    """The host functions, with their files before and after where those are others than the kernel's."""
+    before, after = changed.before, changed.after
+    launchers = [launch.launcher or "" for launch in before.kernel.launches]
+    source = before.kernel.source
+    around = callers_of(before.kernel.name, source) if source is not None else []
+    around = [name for name in around if name not in launchers]
+    changed_source = after.kernel.source
+    if around and source is not None and changed_source is not None:
+        # What the inner function gives tells nothing where torch makes something else of it around it.
+        differ = {*functions_beside(before.kernel.name, source, changed_source)}
+        if changed_around := [name for name in around if name in differ]:
+            launchers, around = [], changed_around[::-1]
+    for function in (*launchers, *around[:_MOST_CALLERS]):
+        yield function, "", ""
+    if before.kernel.language is not Language.TRITON or before.kernel.launches:
+        return
+    later = {
+        function: host_within(file, after.tree)
+        for file, function in hosts_of(after.kernel, after.file, after.tree.root)
+    }
+    for file, function in hosts_of(before.kernel, before.file, before.tree.root):
+        if function in later:
+            yield function, host_within(file, before.tree), later[function]
+
+
+def _text(seen: Sighting, host: str) -> bytes | None:
+    """The text of a kernel's file, with that of its host function where this is in another one."""
+    if not host or host == seen.path:
+        return seen.tree.read(seen.path)
+    return joined_text(seen.file, seen.tree.root / host, seen.tree.root)

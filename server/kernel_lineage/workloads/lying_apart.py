@@ -1,0 +1,92 @@
+"""Tensors whose elements do not lie next to each other in memory, as in `x[:, :n]` and `x[:, ::2]` of a wider tensor.
+
+A host function that asks a tensor's strides, or copies it to have it row by row, is made for such callers, whether any
+of a repository's own comes with one or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernel_gate.arguments import Argument
+from kernel_gate.workload import Workload
+from kernel_lineage.workloads.model import View
+
+_BETWEEN = 8
+"""Elements between the end of a row and the next row: the alignment of rows stays what their length makes it."""
+_STEP = 2
+"""Elements from one element of a row to the next, where these lie apart too."""
+_ASKED = re.compile(
+    r"(\w+)(?:\.|->)(?:stride\s*\(\s*(-?\d+)\s*\)|(?:strides?|contiguous|expect_contiguous)\s*\()"
+)
+_ANY = None
+"""The axis of a question for all strides, and of a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A workload of a host function in which tensors lie apart. Nothing is timed."""
+
+    workload: Workload
+    views: Mapping[str, View] = field(default_factory=dict)
+    """Argument → the tensor as the function is given it."""
+    where: str = ""
+    """Which tensors lie how: `the rows of x lie apart`."""
+
+
+def asked_axes(text: str) -> dict[str, set[int | None]]:
+    """The names whose strides a text of host code asks, each with the axes; None among these stands for all of them,
+    and for a copy that lies row by row.
+    """
+    asked: dict[str, set[int | None]] = {}
+    for match in _ASKED.finditer(text):
+        asked.setdefault(match[1], set()).add(int(match[2]) if match[2] else _ANY)
+    return asked
+
+
+def lying_apart(
+    workload: Workload, tensors: Collection[str], asked: Mapping[str, Collection[int | None]]
+) -> Iterator[Apart]:
+    """The workloads with `tensors` apart, those first that show most: the elements of rows too where their distance is
+    asked, then rows alone; all tensors at once, then each of several.
+    """
+    able = [a for a in workload.args if a.name in tensors and _has_rows(a)]
+    by_step = {a.name for a in able if {_ANY, -1, len(a.shape or ()) - 1} & {*asked.get(a.name, ())}}
+    for chosen in dict.fromkeys((tuple(able), *((one,) for one in able))) if able else ():
+        for stepped in dict.fromkeys((frozenset(by_step & {a.name for a in chosen}), frozenset[str]())):
+            args = tuple(_with_room(a, a.name in stepped) if a in chosen else a for a in workload.args)
+            views = {a.name: _view(a, a.name in stepped) for a in chosen}
+            parts = (
+                f"the {what} of {' and '.join(names)} lie apart"
+                for what, names in (
+                    ("elements", [a.name for a in chosen if a.name in stepped]),
+                    ("rows", [a.name for a in chosen if a.name not in stepped]),
+                )
+                if names
+            )
+            whole = workload.model_copy(update={"args": args, "profile_dims": ()})
+            yield Apart(whole, views, " and ".join(parts))
+
+
+def _has_rows(argument: Argument) -> bool:
+    return argument.is_pointer and len(argument.shape or ()) > 1 and not argument.has_structure
+
+
+def _row(argument: Argument, is_stepped: bool) -> str:
+    """Elements of memory for one row."""
+    last = f"({(argument.shape or ())[-1]})"
+    return f"{last} * {_STEP} + {_BETWEEN}" if is_stepped else f"{last} + {_BETWEEN}"
+
+
+def _with_room(argument: Argument, is_stepped: bool) -> Argument:
+    rows = (argument.shape or ())[:-1]
+    return argument.model_copy(update={"shape": (*rows, _row(argument, is_stepped))})
+
+
+def _view(argument: Argument, is_stepped: bool) -> View:
+    extents = tuple(map(str, argument.shape or ()))
+    row = f"({_row(argument, is_stepped)})"
+    strides = (" * ".join((row, *(f"({e})" for e in extents[at + 1 : -1]))) for at in range(len(extents) - 1))
+    return View(extents, (*strides, str(_STEP if is_stepped else 1)))
