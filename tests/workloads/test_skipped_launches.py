@@ -15,6 +15,7 @@ from kernel_lineage.workloads.skipped_launches import skipped_launches
 from workload_texts import workload_text
 
 KERNEL = """
+static std::map<const float*, float*> done;
 struct Table { float* rows; int seen; bool dirty; };
 __global__ void halve(const float* x, float* y, int n) {
     int i = blockIdx.x * 128 + threadIdx.x;
@@ -30,6 +31,8 @@ void halves(const float* x, float* y, int n, Table& table, cudaStream_t stream) 
     table.seen++;
 }
 """
+KEPT = "static const float* last[4]; static int at = 0;"
+TURN = " last[at++ % 4] = x;"
 METHOD = """
 class Halver {
   public:
@@ -88,6 +91,9 @@ def skipped(text: str, here: str) -> tuple[str, ...]:
         (FUNCTION, "if (getenv(\"BENCH\")) return;", 'getenv("BENCH")'),
         (FUNCTION, "static const float* last; bool same = x == last; if (same) return;", "same"),
         (FUNCTION, "for (int k = 0; k < 9; k++) if (k % 4 == 0)", "k % 4 == 0"),
+        (FUNCTION, f"{KEPT} for (int s = 0; s < 4; ++s) if (last[s] == x) return;{TURN}", "last[s] == x"),
+        (FUNCTION, f"{KEPT} while (at) {{ if (last[at--] == x) {{ drop(); return; }} }}{TURN}", "last[at--] == x"),
+        (FUNCTION, "auto hit = done.find(x); if (hit != done.end()) return; done.emplace(x, y);", "hit != done.end()"),
         (METHOD, "if (x == last_) return;", "x == last_"),
         (PYTHON, "plan = plan_of(n)\n    if plan.calls > 8: return plan.result", "plan.calls > 8"),
         (PYTHON, "if x.data_ptr() in _plans: return _plans[x.data_ptr()]", "x.data_ptr() in _plans"),
@@ -106,6 +112,9 @@ def test_what_is_kept_from_call_to_call_decides(text: str, here: str, condition:
         (FUNCTION, "static const int most = 8; if (n > most) return;"),
         (FUNCTION, "if (table.dirty) cudaMemsetAsync(table.rows, 0, n * 4, stream);"),
         (METHOD, "if (n > limit_) return;"),
+        (FUNCTION, "int most[2] = {8, 9}; for (int s = 0; s < 2; ++s) if (n > most[s]) return;"),
+        (FUNCTION, "std::vector<int> own; own.push_back(n); for (int k : own) if (k > 8) return;"),
+        (FUNCTION, "for (int s = 0; s < 4; ++s) { if (n >> s) continue; touch(s); }"),
         (PYTHON, 'if n > _LIMITS["rows"]: return y'),
         (PYTHON, "key = (n, x.dtype)\n    if key == (0, None): return y"),
     ],

@@ -101,6 +101,8 @@ def _to(site: Node, launcher: Span) -> Iterator[Guard]:
                 else:
                     for part in (child, *child.named_children):
                         yield from _of_check(part, "launcher")
+                for nested in _returning_within(child):
+                    yield from _of_branch(nested, "launcher")
         elif node.type == "case_statement":
             value, switch = node.child_by_field_name("value"), _around(node, "switch_statement")
             tested = switch.child_by_field_name("condition") if switch is not None else None
@@ -122,6 +124,25 @@ def _towards(branch: Node, inner: Node) -> Iterator[Guard]:
         yield from _each(condition, "dispatch", "launcher")
 
 
+def _returning_within(statement: Node) -> Iterator[Node]:
+    """The `if`s within a statement, such as a loop, by which its function returns."""
+    for child in statement.named_children:
+        if child.type == "lambda_expression":
+            continue
+        last = _last_of(child) if child.type == "if_statement" else None
+        if last is not None and last.type == "return_statement":
+            yield child
+        yield from _returning_within(child)
+
+
+def _last_of(branch: Node) -> Node | None:
+    """The last statement of what an `if` does where its condition holds."""
+    then = branch.child_by_field_name("consequence")
+    if then is None or then.type != "compound_statement":
+        return then
+    return next((c for c in reversed(then.named_children) if c.type != "comment"), None)
+
+
 def _is_of_the_body(node: Node) -> bool:
     """Whether a statement stands in a function's outermost block."""
     block = node.parent
@@ -139,7 +160,7 @@ def _of_branch(branch: Node, where: str, *, passed: bool = False) -> Iterator[Gu
         for c in (then.named_children if then.type == "compound_statement" else [then])
         if c.type != "comment"
     ]
-    last = statements[-1] if statements else None
+    last = _last_of(branch)
     if last is not None and last.type in _LEAVES:
         kind = "early_return" if last.type != "throw_statement" else "check" if passed else "branch"
         yield from _each(condition, kind, where, separator="||", leaves=passed)

@@ -34,6 +34,11 @@ _OF_THE_CALL = frozenset(
 _CHANGING = frozenset(
     {"setdefault", "append", "add", "update", "pop", "clear", "popitem", "insert", "extend"}
 )
+_CHANGING_IN_CUDA = frozenset(
+    {"emplace", "try_emplace", "emplace_back", "emplace_front", "insert", "insert_or_assign", "push_back", "push_front",
+     "push", "pop", "erase", "clear", "store", "exchange", "fetch_add", "fetch_sub", "swap", "reset", "put", "set"}
+)  # fmt: skip
+"""Methods of containers, atomics and caches."""
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 
@@ -132,12 +137,35 @@ def _set_in_cuda(node: Node, made_of: Mapping[str, set[str]], objects: Collectio
         field_node = target.child_by_field_name("field") if target.type == "field_expression" else None
         if field_node is not None and text_of(target.child_by_field_name("argument")) in objects:
             continue
-        name = text_of(field_node or target).lstrip("*& ")
+        name = text_of(field_node or _whole(target)).lstrip("*& ")
         if value is not None:
             made_of[name].update(words_in(value))
         if inner.type != "init_declarator":
             names.add(name)
-    return names
+    return names | _changed_by_methods(node) - {*objects}
+
+
+def _whole(target: Node) -> Node:
+    """What an element is of, `table` of `table[at][0]`."""
+    while (
+        target.type == "subscript_expression" and (of := target.child_by_field_name("argument")) is not None
+    ):
+        target = of
+    return target
+
+
+def _changed_by_methods(node: Node) -> set[str]:
+    """The containers and counters that a piece of code changes by their methods."""
+    callees = (
+        call.child_by_field_name("function") for call in inside(node) if call.type == "call_expression"
+    )
+    fields = (callee for callee in callees if callee is not None and callee.type == "field_expression")
+    return {
+        text_of(of)
+        for callee in fields
+        if text_of(callee.child_by_field_name("field")) in _CHANGING_IN_CUDA
+        and (of := callee.child_by_field_name("argument")) is not None
+    }
 
 
 def _in_python(source: SourceFile, launch: Launch) -> _Scope:
