@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload, parse_workload
@@ -64,6 +66,27 @@ def test_proofs_that_are_kept_are_counted(tmp_path: Path):
     proofs = proofs_of_both(*both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE)))
     assert proofs.lost is None and proofs.condition == "" and proofs.kept == proofs.asked > 2
     assert with_proofs(PASSED, proofs).stage("prove").reason == f"{proofs.kept} of {proofs.asked} proved"
+
+
+def test_a_kernel_of_a_namespace_that_takes_a_narrower_number_is_proved(tmp_path: Path):
+    """The narrower number is passed as the kernel takes it, and beyond the callers' sizes addresses overflow."""
+    old, new = (
+        "namespace plain {\n" + text.replace("x, a, n);", f"x, a, {number});") + "}\n"
+        for text, number in (
+            (WIDE.replace("INDEX", SAFE), "n"),
+            (SCALE.replace(", int n) {\n    scale", ", long long n) {\n    scale"), "static_cast<int>(n)"),
+        )
+    )
+    path = tmp_path / "scale.cu"
+    path.write_text(old)
+    programs = [
+        program_from_file(path, "scale", WORK, data=text.encode(), changed_from=old.encode())
+        for text in (old, new)
+    ]
+    proofs = proofs_of_both(*programs, path, WORK)
+    assert not proofs.open and proofs.condition == "N <= 1048576"
+    verdict = judge(*programs, WORK, device="emulated", options=GateOptions(check_seconds=5, hidden=False))
+    assert verdict.stage("check").status is StageStatus.PASS, verdict.reason
 
 
 def test_a_sequence_is_proved_launch_by_launch(tmp_path: Path):

@@ -12,6 +12,7 @@ from kernel_gate.expr.solver import LIMIT_MS
 from kernel_gate.launch_tables import KernelLaunch
 from kernel_gate.program import LaunchStep, Pointer, Program, Structure, Value
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.naming import kernel_as_written
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.proofs.obligations.obligation import Obligation
@@ -122,6 +123,8 @@ def _part(step: LaunchStep, program: Program, workload: Workload, path: Path) ->
                 names.append(operand)
             case Pointer(buffer, "0"):
                 names.append(buffer)
+            case Value(value) if workload.argument(value) is not None:  # in another type
+                names.append(value)
             case Value(value, dtype):
                 names.append(f"argument_{position}")
                 more.append(Argument(name=names[-1], kind="scalar", dtype=dtype, value=value))
@@ -204,7 +207,7 @@ def _read(launched: Launched, path: Path) -> tuple[Kernel, Mapping[int, int], Re
 
 def kernel_of(program: Program, name: str, path: Path) -> Kernel:
     """The kernel as it stands in the program's text, with what headers give. Raises `ProgramError`."""
-    kernel = read(program.source.encode(), Language(program.language)).kernel(name)
+    kernel = kernel_as_written(read(program.source.encode(), Language(program.language)), name)
     if kernel is None:
         raise ProgramError(f"{path}: `{name}` could not be read")
     return kernel

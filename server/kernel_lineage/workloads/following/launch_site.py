@@ -243,6 +243,8 @@ def _numbers_passed(
             agreed[name] = text
         if argument is None or earlier.get(name, text) != text:
             numbers[position] = Constant(text, parameter.dtype or dtype)
+        elif parameter.dtype not in (None, argument.dtype):
+            numbers[position] = Constant(name, parameter.dtype or dtype)
     return numbers, agreed
 
 

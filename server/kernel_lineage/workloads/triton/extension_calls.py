@@ -27,7 +27,7 @@ _MOST_MODULES = 8
 def extension_calls(names: frozenset[str], parameters: Sequence[str], modules: Modules) -> Iterator[Caller]:
     """The calls of a function that Python knows by some names and that has these parameters.
 
-    Those count in which tensors lie row by row.
+    Views of tensors are taken to lie row by row: their extents count.
     """
     nothing = ast.arguments([], [], None, [], [], None, [])
     target = ast.FunctionDef("", nothing, [ast.Pass()], [], lineno=1, col_offset=0)
@@ -67,7 +67,7 @@ def _calls(module: HostModule, names: frozenset[str]) -> bool:
 
 
 def _caller(reading: Reading, parameters: Sequence[str]) -> Caller | None:
-    """What a call gives, as far as it is told; None where the function does not take it, or takes part of a tensor."""
+    """What a call gives, as far as it is told; None where the function does not take it."""
     reader = reading.reader
     listed = [value for node in reading.call.args for value in reading.frame.spread(node)]
     passed = {**dict(zip(parameters, listed, strict=False)), **reading.frame.named(reading.call.keywords)}
@@ -83,8 +83,8 @@ def _caller(reading: Reading, parameters: Sequence[str]) -> Caller | None:
         elif isinstance(value, (list, tuple)) and all(map(is_expression, value)):
             lists[name] = tuple(text_of(v) for v in value)
         elif tensor is not None and tensor.shape is not None:
-            tensors[name] = buffer(name, tensor, value, "input", False, reading)
-    if any(t.view is not None for t in tensors.values()) or reading.fixed:
+            tensors[name] = _row_by_row(buffer(name, tensor, value, "input", False, reading))
+    if reading.fixed:
         return None
     absent = frozenset(name for name, value in passed.items() if value is None)
     # The first note is whose sizes they are, which a draft says of each.
@@ -94,6 +94,10 @@ def _caller(reading: Reading, parameters: Sequence[str]) -> Caller | None:
     caller = Caller(reading.way, sizes, tensors, numbers, lists, absent, promises, notes=notes)
     caller = _named(caller, reading)
     return replace(caller, others=other_sizes(caller.sizes, reading.cases))
+
+
+def _row_by_row(tensor: DraftArgument) -> DraftArgument:
+    return replace(tensor, shape=tensor.view.extents, view=None) if tensor.view is not None else tensor
 
 
 def _named(caller: Caller, reading: Reading) -> Caller:
