@@ -66,6 +66,7 @@ def test_lifted():
     x = torch.randn(40, 200, device="cuda")
     assert torch.allclose(lifted(x), x + 1)
 """
+ROWS = CUDA.replace("x.dim() == 2)", "x.dim() == 2 && x.stride(-1) == 1)")
 TEXTS = {"cuda": ("lift.cu", CUDA), "copied": ("lift.cu", COPIED), "triton": ("lift.py", TRITON)}
 FEW = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
 
@@ -137,9 +138,22 @@ def test_who_takes_their_strides_or_copies_them_is_right(
     assert verdict.reason == "right; right where the elements of x lie apart, too"
 
 
+def test_vectors_that_count_on_where_rows_begin_are_rejected(tmp_path: Path) -> None:
+    """Rows of whole vectors, next to each other and eight elements apart: both are right."""
+    wide = (
+        "    if (step == 1 && width % 4 == 0 && c < width) {\n"
+        "        const float4 v = *(const float4*)(x + r * row + c / 4 * 4);\n"
+        "        const float four[4] = {v.x, v.y, v.z, v.w};\n"
+        "        y[r * width + c] = four[c % 4] + 1.f;\n    } else "
+    )
+    verdict, count = verdict_on(
+        tmp_path, "cuda", "    if (c < width) y[", f"{wide}if (c < width) y[", of=ROWS
+    )
+    assert verdict.code is Reason.MISALIGNED and count == 2, verdict.reason
+
+
 def test_only_rows_lie_apart_where_the_code_before_refuses_more(tmp_path: Path) -> None:
-    refuses = CUDA.replace("x.dim() == 2)", "x.dim() == 2 && x.stride(-1) == 1)")
-    verdict, _ = verdict_on(tmp_path, "cuda", "c * step", "c", of=refuses)
+    verdict, _ = verdict_on(tmp_path, "cuda", "c * step", "c", of=ROWS)
     assert verdict.reason == "right; right where the rows of x lie apart, too"
 
 

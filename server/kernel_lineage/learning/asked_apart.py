@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kernel_gate.deadline import ends_within
+from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, Verdict
@@ -12,7 +13,7 @@ from kernel_gate.workload import WorkloadError
 from kernel_lineage.learning.changed_kernels import ChangedKernel
 from kernel_lineage.learning.changed_programs import programs_of, target_before
 from kernel_lineage.workloads.files import Launcher
-from kernel_lineage.workloads.lying_apart import Apart, asked_axes, lying_apart
+from kernel_lineage.workloads.lying_apart import BETWEEN, Apart, asked_axes, lying_apart
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.torch_beside import copies_left_out
 
@@ -36,16 +37,15 @@ def judged_apart(
     """
     left_out = _left_out(changed)
     for one in functions:
-        asked = _asked(one, request, judge)
-        if asked is None:
-            continue
-        apart, other = asked
-        where = f"where {apart.where}"
-        if isinstance(other, str):
-            return _with(verdict, f"not judged {where}: {other}")
-        if other.outcome is Outcome.REJECTED:
-            return _named(other, where)
-        return _with(verdict, f"right {where}, too")
+        answers = [*_asked(one, request, judge)]
+        for apart, other in answers:
+            if not isinstance(other, str) and other.outcome is Outcome.REJECTED:
+                return _named(other, f"where {apart.where}")
+        if answers:
+            apart, other = answers[0]
+            if isinstance(other, str):
+                return _with(verdict, f"not judged where {apart.where}: {other}")
+            return _with(verdict, f"right where {apart.where}, too")
     if left_out:
         why = f"not judged where {' or '.join(left_out)} does not lie row by row"
         return _with(verdict, f"{why}: the change leaves out `contiguous()`")
@@ -61,36 +61,51 @@ def _left_out(changed: ChangedKernel) -> tuple[str, ...]:
 
 def _asked(
     changed: ChangedKernel, request: GateRequest, judge: Callable[[GateRequest], Verdict]
-) -> tuple[Apart, Verdict | str] | None:
-    """How the tensors lie, and the verdict with them, or why the candidate has none; None where the code before the
-    change cannot be given such tensors, or does not run with them.
+) -> Iterator[tuple[Apart, Verdict | str]]:
+    """How tensors lie, and the verdict with them, or why the candidate has none; nothing where the code before the
+    change cannot be given such tensors, or does not run with them. Rows at each distance are asked for, up to the first
+    rejection.
     """
     try:
         cases = _cases(changed)
-        of_before, of_after = programs_of(changed)
+        programs = programs_of(changed)
+    except (ProgramError, WorkloadError):
+        return
+    for each in cases:
+        answers = (_judged(apart, programs, request, judge) for apart in each)
+        answer = next(filter(None, answers), None)
+        if answer is None:
+            return
+        yield answer
+        if isinstance(answer[1], str) or answer[1].outcome is Outcome.REJECTED:
+            return
+
+
+def _judged(
+    apart: Apart,
+    programs: Sequence[Callable[..., Program]],
+    request: GateRequest,
+    judge: Callable[[GateRequest], Verdict],
+) -> tuple[Apart, Verdict | str] | None:
+    of_before, of_after = programs
+    try:
+        before = of_before(apart.workload, views=apart.views)
     except (ProgramError, WorkloadError):
         return None
-    for apart in cases:
-        try:
-            before = of_before(apart.workload, views=apart.views)
-        except (ProgramError, WorkloadError):
-            continue
-        try:
-            after = of_after(apart.workload, views=apart.views)
-        except (ProgramError, WorkloadError) as error:
-            return apart, str(error)
-        workload = apart.workload.only_where(after.launched_where)
-        update = {"baseline": before, "candidate": after, "workload": workload}
-        other = judge(request.model_copy(update=update))
-        if other.outcome is Outcome.REJECTED or other.standing in _RIGHT:
-            return apart, other
-    return None
+    try:
+        after = of_after(apart.workload, views=apart.views)
+    except (ProgramError, WorkloadError) as error:
+        return apart, str(error)
+    workload = apart.workload.only_where(after.launched_where)
+    update = {"baseline": before, "candidate": after, "workload": workload}
+    other = judge(request.model_copy(update=update))
+    is_told = other.outcome is Outcome.REJECTED or other.standing in _RIGHT
+    return (apart, other) if is_told else None
 
 
-def _cases(changed: ChangedKernel) -> list[Apart]:
-    """The workloads for the host function before the change; none where it asks nothing of how tensors lie.
-
-    Raises as drafting does.
+def _cases(changed: ChangedKernel) -> list[list[Apart]]:
+    """The workloads for the host function before the change, for each distance between rows; none where it asks nothing
+    of how tensors lie. Raises as drafting does.
     """
     from kernel_lineage.workloads.completing import InTurn  # heavy: what drafts workloads
     from kernel_lineage.workloads.state import State
@@ -106,8 +121,9 @@ def _cases(changed: ChangedKernel) -> list[Apart]:
     if draft.missing:
         return []
     workload = draft.workload()
-    tensors = [a.name for a in workload.args if a.is_pointer and not a.noalias]
-    return [*lying_apart(workload, [name for name in tensors if name in asked] or tensors, asked)]
+    made_outside = [a.name for a in workload.args if a.is_pointer and not a.noalias]
+    tensors = [name for name in made_outside if name in asked] or made_outside
+    return [[*lying_apart(workload, tensors, asked, between)] for between in BETWEEN]
 
 
 def _with(verdict: Verdict, note: str) -> Verdict:

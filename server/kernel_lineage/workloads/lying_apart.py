@@ -14,8 +14,10 @@ from kernel_gate.arguments import Argument
 from kernel_gate.workload import Workload
 from kernel_lineage.workloads.model import View
 
-_BETWEEN = 8
-"""Elements between the end of a row and the next row: the alignment of rows stays what their length makes it."""
+BETWEEN = (8, 3)
+"""Elements between the end of a row and the next row: so many that the alignment of rows stays what their length makes
+it, and so many that the rows of whole vectors do not begin where vectors do.
+"""
 _STEP = 2
 """Elements from one element of a row to the next, where these lie apart too."""
 _ASKED = re.compile(
@@ -47,17 +49,19 @@ def asked_axes(text: str) -> dict[str, set[int | None]]:
 
 
 def lying_apart(
-    workload: Workload, tensors: Collection[str], asked: Mapping[str, Collection[int | None]]
+    workload: Workload, tensors: Collection[str], asked: Mapping[str, Collection[int | None]], between: int
 ) -> Iterator[Apart]:
     """The workloads with `tensors` apart, those first that show most: the elements of rows too where their distance is
-    asked, then rows alone; all tensors at once, then each of several.
+    asked, then rows alone; all tensors at once, then each of several. `between`: the elements between rows.
     """
     able = [a for a in workload.args if a.name in tensors and _has_rows(a)]
     by_step = {a.name for a in able if {_ANY, -1, len(a.shape or ()) - 1} & {*asked.get(a.name, ())}}
     for chosen in dict.fromkeys((tuple(able), *((one,) for one in able))) if able else ():
         for stepped in dict.fromkeys((frozenset(by_step & {a.name for a in chosen}), frozenset[str]())):
-            args = tuple(_with_room(a, a.name in stepped) if a in chosen else a for a in workload.args)
-            views = {a.name: _view(a, a.name in stepped) for a in chosen}
+            args = tuple(
+                _with_room(a, a.name in stepped, between) if a in chosen else a for a in workload.args
+            )
+            views = {a.name: _view(a, a.name in stepped, between) for a in chosen}
             parts = (
                 f"the {what} of {' and '.join(names)} lie apart"
                 for what, names in (
@@ -74,19 +78,19 @@ def _has_rows(argument: Argument) -> bool:
     return argument.is_pointer and len(argument.shape or ()) > 1 and not argument.has_structure
 
 
-def _row(argument: Argument, is_stepped: bool) -> str:
+def _row(argument: Argument, is_stepped: bool, between: int) -> str:
     """Elements of memory for one row."""
     last = f"({(argument.shape or ())[-1]})"
-    return f"{last} * {_STEP} + {_BETWEEN}" if is_stepped else f"{last} + {_BETWEEN}"
+    return f"{last} * {_STEP} + {between}" if is_stepped else f"{last} + {between}"
 
 
-def _with_room(argument: Argument, is_stepped: bool) -> Argument:
+def _with_room(argument: Argument, is_stepped: bool, between: int) -> Argument:
     rows = (argument.shape or ())[:-1]
-    return argument.model_copy(update={"shape": (*rows, _row(argument, is_stepped))})
+    return argument.model_copy(update={"shape": (*rows, _row(argument, is_stepped, between))})
 
 
-def _view(argument: Argument, is_stepped: bool) -> View:
+def _view(argument: Argument, is_stepped: bool, between: int) -> View:
     extents = tuple(map(str, argument.shape or ()))
-    row = f"({_row(argument, is_stepped)})"
+    row = f"({_row(argument, is_stepped, between)})"
     strides = (" * ".join((row, *(f"({e})" for e in extents[at + 1 : -1]))) for at in range(len(extents) - 1))
     return View(extents, (*strides, str(_STEP if is_stepped else 1)))
