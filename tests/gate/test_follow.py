@@ -12,7 +12,7 @@ from kernel_gate.cases import Case, plan, the_case
 from kernel_gate.gate import judge
 from kernel_gate.inputs import make_inputs
 from kernel_gate.options import GateOptions
-from kernel_gate.program import Program
+from kernel_gate.program import LaunchSpec, LaunchStep, Program, Scratch, Value
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.follow import Paths, _proposals, followed, one_of_each_path
 from kernel_gate.variations import Variation
@@ -232,4 +232,51 @@ def test_what_takes_all_values_to_be_alike_as_some_are_is_seen(values: str, step
     of = WHOLES.model_copy(update={"args": args})
     programs = (Program("cuda", text, "thirds") for text in (exact, guessed))
     verdict = judge(*programs, of, device="emulated", options=GateOptions(seed=5, callers_seconds=0))
+    assert verdict.code is code, verdict.reason
+
+
+LARGEST = """__global__ void largest(float *y, const float *x, int n) {
+    float m = -INFINITY;
+    for (int i = threadIdx.x; i < n; i += 32) m = fmaxf(m, x[i]);
+    for (int o = 16; o; o /= 2) m = fmaxf(m, __shfl_xor_sync(~0u, m, o));
+    if (threadIdx.x == 0) *y = m;
+}
+"""
+IN_PARTS = """__global__ void part(float *parts, const float *x, int n) {
+    float m = -INFINITY;
+    for (int i = blockIdx.x * 512 + threadIdx.x; i < min(n, blockIdx.x * 512 + 512); i += 32) m = fmaxf(m, x[i]);
+    for (int o = 16; o; o /= 2) m = fmaxf(m, __shfl_xor_sync(~0u, m, o));
+    if (threadIdx.x == 0) parts[blockIdx.x] = m;
+}
+__global__ void whole(float *y, const float *parts, int n, int filled) {
+    float m = -INFINITY;
+    for (int i = 0; i < filled; i++) m = fmaxf(m, i < n ? parts[i] : FILL);
+    *y = m;
+}
+"""
+OF_ROW = parse_workload("""
+kernel = "largest"
+language = "cuda"
+dims = { n = [64, 300] }
+args = [
+  { name = "y", kind = "output", dtype = "float32", shape = [1] },
+  { name = "x", kind = "input", dtype = "float32", shape = ["n"] },
+  { name = "n", kind = "scalar", dtype = "int32", value = "n" },
+]
+launch = { grid = ["1"], block = [32] }
+""")
+
+
+@pytest.mark.parametrize(("fill", "code"), [("-INFINITY", Reason.NOT_PROFILED), ("0.f", Reason.WRONG_VALUE)])
+def test_parts_are_tried_whose_number_is_no_power_of_two(fill: str, code: Reason):
+    blocks = "ceil_div(n, 512)"
+    number, filled = Value(blocks, "int32"), Value(f"next_power_of_2({blocks})", "int32")
+    steps = (
+        LaunchStep("part", LaunchSpec((blocks,), ("32",)), ("parts", "x", "n")),
+        LaunchStep("whole", LaunchSpec(("1",), ("1",)), ("y", "parts", number, filled)),
+    )
+    before = Program("cuda", LARGEST, "largest")
+    scratch = (Scratch("parts", "float32", (blocks,)),)
+    after = Program("cuda", IN_PARTS.replace("FILL", fill), "largest", steps=steps, scratch=scratch)
+    verdict = judge(before, after, OF_ROW, device="emulated", options=GateOptions(seed=5, callers_seconds=0))
     assert verdict.code is code, verdict.reason

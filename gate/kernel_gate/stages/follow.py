@@ -9,29 +9,26 @@ not be the usual one.
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from kernel_gate.built import Built
 from kernel_gate.cases import ALLOCATED, Case, float_scalars
 from kernel_gate.deadline import seconds_left
-from kernel_gate.emulated.guards import Constants, Sides, has_few_digits
+from kernel_gate.emulated.guards import Constants, has_few_digits
 from kernel_gate.expressions import names
-from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.processes.closing import Closing
 from kernel_gate.shapes import elements, is_valid, named_shapes, ragged_beyond, typical_shape
 from kernel_gate.stages.critical import critical_cases
 from kernel_gate.stages.decisions import Decisions
 from kernel_gate.stages.float_indices import float_index_cases
+from kernel_gate.stages.grids import Dims, Grids, Signature, joins_blocks, sides_taken, signature_of
 from kernel_gate.stages.scalar_sides import Scalars, Side, scalar_cases
 from kernel_gate.variations import Variation, may_shrink
 from kernel_gate.workload import Workload
 
-Dims = Mapping[str, int]
-Signature = tuple[tuple[tuple[int, int], Sides], ...]
-"""What is decided, by kernel and number in it, with its sides: a program may have a kernel for each kind of shape."""
 _MOST_ELEMENTS = 1 << 19
 _MOST_ASKED = 1000
 _MOST_SHAPES = 6
@@ -48,9 +45,6 @@ _FEW = 40
 _LARGEST = 1 << 16
 _WIDTHS = (32, 64, 128, 256, 512, 1024)
 """Elements of a block, for launches of just more blocks than a number of the code."""
-_LEAST = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-_MANY = 1 << 15
-"""Extents of one dim at which grids are compared: the first that a launch takes, and one of many blocks."""
 _PAIRED = (1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 64, 65, 100, 128)
 """Extents of which any two dims take any pair: for branches that two dims decide."""
 
@@ -100,8 +94,8 @@ class Paths(Closing):
             else:
                 launches = before if self._before is self._after else (*before, *after)
                 self._decided[key] = (
-                    _signature((kernel, decided.guards) for kernel, decided in launches),
-                    _signature((kernel, decided.relations) for kernel, decided in launches),
+                    signature_of((kernel, decided.guards) for kernel, decided in launches),
+                    signature_of((kernel, decided.relations) for kernel, decided in launches),
                 )
         return self._decided[key]
 
@@ -156,51 +150,6 @@ class Paths(Closing):
         return sorted(small, key=lambda n: (n not in different, not has_few_digits(n), -n))
 
 
-@dataclass(slots=True)
-class Grids:
-    """How many blocks both programs launch."""
-
-    baseline: Built
-    candidate: Built
-    workload: Workload
-    growing: dict[tuple[int, str], int] = field(init=False)
-    """Axes of all grids in a row, each with a dim that brings it blocks, and the least extent that can be launched."""
-    _extents: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        usual = typical_shape(named_shapes(self.workload))
-        self.growing = {}
-        for name in self.workload.dims:
-            axes_by_extent = ((extent, self._axes({**usual, name: extent})) for extent in _LEAST)
-            least, few = next(((extent, axes) for extent, axes in axes_by_extent if axes), (0, []))
-            many = self._axes({**usual, name: _MANY})
-            self.growing |= {
-                (at, name): least for at, (n, more) in enumerate(zip(few, many, strict=False)) if more > n
-            }
-
-    def of(self, dims: Dims) -> Signature | None:
-        """Whether an axis has the blocks that the least extent of a dim brings, and whether it has more."""
-        axes = self._axes(dims)
-        without = [self._axes({**dims, name: least}) for (_, name), least in self.growing.items()]
-        if not axes or not all(without):
-            return None
-        pairs = [(axes[at], fewer[at]) for (at, _), fewer in zip(self.growing, without, strict=True)]
-        return _signature([(0, [(n == fewer, n > fewer) for n, fewer in pairs])])
-
-    def _axes(self, dims: Dims) -> list[int]:
-        """Blocks along every axis of every launch; none where the launch cannot be computed."""
-        key = tuple(dims.values())
-        if key not in self._extents:
-            try:
-                bound = [
-                    bind(self.workload, built.program, dims) for built in (self.baseline, self.candidate)
-                ]
-            except LaunchError:
-                bound = []
-            self._extents[key] = [n for program in bound for launch in program.launches for n in launch.grid]
-        return self._extents[key]
-
-
 def followed(
     cases: Sequence[Case],
     baseline: Built,
@@ -232,6 +181,7 @@ def followed(
         grids = Grids(baseline, candidate, workload)
         if grids.growing:
             shapes += _shapes(grids.of, paths, workload, [*asked, *shapes])[:_MOST_SHAPES]
+        ragged = grids.ragged([*asked, *shapes]) if joins_blocks(candidate) else []
         taken = _one_of_each(paths, workload, [*planned, *shapes])
         around = tuple(dict.fromkeys((*paths.constants(), *float_scalars(workload, named[0]))))
         scales = list(
@@ -240,7 +190,7 @@ def followed(
         of_rows, factors = paths.of_rows(), paths.factors()
         plain = [c for c in cases if c.memory == ALLOCATED]
         of_scalars = scalar_cases(
-            lambda dims, scalars: _taken(paths.of(dims, scalars)),
+            lambda dims, scalars: sides_taken(paths.of(dims, scalars)),
             workload,
             [*plain, *(Case(dims, seed) for dims in shapes)],
             usual,
@@ -248,6 +198,10 @@ def followed(
             seed + 4400,
         )
     extra = [Case(dims, seed + 4000 + i, origin="hidden") for i, dims in enumerate(shapes)]
+    if any(a.has_free_values for a in workload.args if a.kind in {"input", "inout"}):
+        # What blocks begin with, as a sum of 0 or a largest value of 0, shows where nothing exceeds it.
+        below = Variation.NEGATIVE
+        extra += [Case(dims, seed + 4900 + i, below, origin="hidden") for i, dims in enumerate(ragged)]
     if around:
         kinds = (Variation.AROUND, Variation.AROUND, Variation.ABOVE, Variation.BELOW)
         extra += [
@@ -306,7 +260,7 @@ def _shapes(
     every: set[Side] = set()
     for dims in planned:
         signature = sides_of(dims)
-        seen |= _taken(signature)
+        seen |= sides_taken(signature)
         every |= {(place, side) for place, sides in signature or () for side in range(len(sides))}
     by_side: dict[Side, dict[str, int]] = {}
     if seen == every:
@@ -315,7 +269,7 @@ def _shapes(
     for dims in sorted(proposals, key=_is_single):
         if not seconds_left():
             break
-        for side in _taken(sides_of(dims)) - seen:
+        for side in sides_taken(sides_of(dims)) - seen:
             best = by_side.get(side)
             if best is None or _size(workload, dims) < _size(workload, best):
                 by_side[side] = dims
@@ -323,7 +277,7 @@ def _shapes(
             break
     chosen: list[dict[str, int]] = []
     for _, dims in sorted(by_side.items(), key=lambda item: -elements(workload, item[1])):
-        fresh = _taken(sides_of(dims)) - seen
+        fresh = sides_taken(sides_of(dims)) - seen
         if fresh and len(chosen) < _MOST_SIDES:
             chosen.append(dims)
             seen |= fresh
@@ -338,14 +292,6 @@ def _is_single(dims: Dims) -> bool:
 
 def _size(workload: Workload, dims: Dims) -> tuple[bool, int]:
     return _is_single(dims), elements(workload, dims)
-
-
-def _signature(decided: Iterable[tuple[int, Sequence[Sides]]]) -> Signature:
-    return tuple(((kernel, n), sides) for kernel, some in decided for n, sides in enumerate(some))
-
-
-def _taken(signature: Signature | None) -> set[Side]:
-    return {(place, side) for place, sides in signature or () for side, holds in enumerate(sides) if holds}
 
 
 def _proposals(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> Iterator[dict[str, int]]:
