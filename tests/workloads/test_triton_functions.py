@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.expressions import evaluate
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchStep, Program, Value
@@ -103,6 +104,19 @@ def test_its_parameters_and_results_are_the_arguments(tmp_path: Path, called: st
     }
     (totals,) = (a for a in draft.arguments if a.name == "totals")
     assert totals.noalias and len(totals.shape or ()) == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["torch.randn(40, 12, device='cuda').t()", "torch.randn(12, 80, device='cuda').chunk(2, dim=-1)[0]"],
+)
+def test_a_callers_view_counts_by_its_extents(tmp_path: Path, view: str):
+    called = CALLED.replace('torch.randn(12, 40, device="cuda")', view)
+    draft = drafted(tmp_path, HEAD + KERNELS + FUNCTION + called)
+    signal = next(a for a in draft.arguments if a.name == "signal")
+    assert not draft.missing and signal.view is None
+    assert [evaluate(extent, draft.dims) for extent in signal.shape or ()] == [12, 40]
+    assert "signal is taken to lie row by row: its caller has a view" in draft.assumed
 
 
 def test_a_benchmark_of_it_tells_the_sizes_that_are_timed(tmp_path: Path):

@@ -104,6 +104,18 @@ def test_what_may_be_left_out_is_there_by_itself(tmp_path: Path):
     assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == PLACES
 
 
+def test_a_view_that_a_test_gives_counts_by_its_extents(tmp_path: Path):
+    made = "torch.randn(vocabulary, width"
+    test = TEST.replace(made, "torch.randn(width, vocabulary").replace(
+        "dtype=torch.half)", "dtype=torch.half).t()"
+    )
+    draft = _draft(
+        tmp_path, {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": WRAPPER, "tests/test_take.py": test}, "pick"
+    )
+    assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == PLACES
+    assert dict(draft.dims) == {"count": 75, "width": 160, "vocabulary": 3000}
+
+
 @pytest.mark.parametrize(
     ("order", "values"),
     [

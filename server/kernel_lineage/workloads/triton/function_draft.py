@@ -200,7 +200,9 @@ class _FunctionDraft:
                 constexpr |= fixed
                 scalars |= numbers
             elif isinstance(value, Tensor):
-                bound[name] = replace(value, name=name, buffer=name)
+                if value.strides is not None:
+                    self.reading.said.append(f"{name} is taken to lie row by row: its caller has a view")
+                bound[name] = replace(value, name=name, buffer=name, strides=None, memory=None)
             elif isinstance(value, float):
                 bound[name], scalars[name] = Size(name), value
             elif (text := constant_text(value)) is not None:
@@ -237,8 +239,6 @@ class _FunctionDraft:
             # What is saved and not launched with may still tell a shape; each saved tensor has its place.
             if isinstance(value, Tensor) and (name in end.used | {*end.consumed} or f"_{SAVED}_" in name):
                 role = roles.get(name, "input")
-                if value.strides is not None:
-                    self.reading.missing.append(f"how {name} lies in memory, which is not row by row")
                 yield buffer(name, value, value, role, name in indices, self.reading)
             elif name in scalars and any(
                 word == name or (isinstance(word, Value) and name in names_in(word.value))
