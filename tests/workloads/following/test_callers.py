@@ -14,6 +14,7 @@ from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import with_headers
+from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.state import State
 
 HEADER = """\
@@ -207,3 +208,34 @@ def test_a_number_that_is_written_at_a_call_is_a_dim_where_all_other_sizes_leave
         path.write_text(LISTED.replace("ROWS", rows))
         draft = draft_of(target_of(path, "sum_row"), path, State(tmp_path), measure=False)
         assert draft.grid == expected and draft.dims.get("rows", 3000) == 3000
+
+
+NAMED = """\
+#include <cuda_runtime.h>
+#define CHECK(x) if (cudaError_t error = (x)) { exit(2); }
+__global__ void twice(float* x, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) x[i] *= 2;
+}
+void run(float* x, int n) {
+  if (int blocks = (n + 63) / 64; blocks < 65536) {
+    CHECK(cudaDeviceSynchronize());
+    twice<<<blocks, 64>>>(x, n);
+  }
+}
+int main() { int n = 3000; float* x; cudaMalloc(&x, n * sizeof(float)); run(x, n); }
+"""
+
+
+def test_a_condition_may_name_what_it_asks(tmp_path: Path) -> None:
+    path = tmp_path / "twice.cu"
+    path.write_text(NAMED)
+    draft = draft_of(target_of(path, "twice"), path, State(tmp_path), measure=False)
+    assert draft.grid == ("ceil_div(n, 64)",) and not draft.missing
+    changed = NAMED.replace(
+        "twice<<<blocks", "if (cudaError_t e = cudaGetLastError()) return;\n    twice<<<blocks + 1"
+    )
+    after = program_from_file(
+        path, "twice", draft.workload(), data=changed.encode(), changed_from=NAMED.encode()
+    )
+    assert after.launch is not None and after.launch.grid == ("(n + 63) // 64 + 1",)

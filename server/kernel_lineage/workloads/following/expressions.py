@@ -128,6 +128,12 @@ class Expressions:
 
     _condition_clause = _parenthesized_expression
 
+    def _declaration(self, node: Node, names: Names) -> Value:
+        """A condition that names what it asks: `if (cudaError_t error = cudaMalloc(…))`."""
+        value = self.value(node.child_by_field_name("value"), names)
+        names.set(text_of(node.child_by_field_name("declarator")).lstrip("*& "), value)
+        return value
+
     def _comma_expression(self, node: Node, names: Names) -> Value:
         self.either(node.child_by_field_name("left"), names)
         return self.value(node.child_by_field_name("right"), names)

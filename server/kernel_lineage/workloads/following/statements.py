@@ -374,6 +374,13 @@ class Follower(Fills):
             except Left:
                 return
 
+    def _condition_clause(self, node: Node, names: Names) -> Value:
+        """A condition, behind what stands before its semicolon: `if (int rows = n / 2; rows > 8)`."""
+        first = node.child_by_field_name("initializer")
+        if first is not None:
+            self.run(first.named_child(0) or first, names)
+        return self.value(node.child_by_field_name("value"), names)
+
     def branches_on(self, node: Node | None, names: Names) -> Value:
         """The value by which a switch goes one of its ways."""
         return self.either(node, names)
