@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate, evaluate_int
 from kernel_gate.expressions import names as names_in
@@ -243,9 +244,13 @@ def _numbers_passed(
             agreed[name] = text
         if argument is None or earlier.get(name, text) != text:
             numbers[position] = Constant(text, parameter.dtype or dtype)
-        elif parameter.dtype not in (None, argument.dtype):
+        elif _are_whole(argument.dtype, parameter.dtype) and parameter.dtype != argument.dtype:
             numbers[position] = Constant(name, parameter.dtype or dtype)
     return numbers, agreed
+
+
+def _are_whole(*dtypes: str | None) -> bool:
+    return all(dtype is not None and not DTYPES[dtype].is_float for dtype in dtypes)
 
 
 def _is_number_of(scalar: str, text: str, workload: Workload) -> bool:

@@ -62,8 +62,10 @@ def rewritten_steps(
         for also in (optional, {}) if optional else ({},):
             function = HostFunction(name, workload, root, {**also, **bound})
             try:
-                before, already = _before(function, kernel, own, order)
-                return function.program(before, changed, kernels, already)
+                before, already, filled = _before(function, kernel, own, order)
+                program = function.program(before, changed, kernels, already)
+                _check_taken(program, filled)
+                return program
             except Unclear as unclear:
                 reasons.append(f"`{name}`, {unclear}")
     raise Unclear("; ".join(reasons) or f"nothing launches `{kernel.name}`")
@@ -71,8 +73,10 @@ def rewritten_steps(
 
 def _before(
     function: HostFunction, kernel: Kernel, own: HostModule, order: Sequence[str]
-) -> tuple[Before, tuple[str, ...]]:
-    """Where the function has the workload's arguments before the change, and what it asks of sizes there."""
+) -> tuple[Before, tuple[str, ...], list[str]]:
+    """Where the function has the workload's arguments before the change, what it asks of sizes there, and those of the
+    arguments that it makes itself and whose values the kernel reads: other launches fill them.
+    """
     base, *_ = function.shapes()
     end = function.at(base, own, {kernel.name: kernel}, learns=True)
     if len(end.launches) != 1:
@@ -85,8 +89,23 @@ def _before(
             function.strides[value.tensor, value.axis] = name
         if isinstance(value, Tensor) and argument is not None and value.buffer in end.untyped:
             function.types[end.untyped[value.buffer]] = argument.dtype
+    filled: list[str] = []
+    for value, name in zip(end.handed[0], order, strict=False):
+        argument = function.workload.argument(name)
+        is_read = argument is not None and argument.kind in ("input", "inout")
+        if is_read and isinstance(value, Tensor) and value.buffer.startswith("#") and not value.cleared:
+            filled.append(name)
     passed = dict(zip(map(buffer_of, launch.arguments), order, strict=False))
-    return Before.of(end, passed, constants_passed(launch, order)), end.promises
+    return Before.of(end, passed, constants_passed(launch, order)), end.promises, filled
+
+
+def _check_taken(program: HostProgram, filled: Sequence[str]) -> None:
+    """Raises `Unclear` where a program takes no more what other launches have filled: those are not in the workload."""
+    launches = (step for step in program.steps if isinstance(step, LaunchStep))
+    taken = {buffer_of(word) for step in launches for word in step.arguments}
+    for name in filled:
+        if name not in taken:
+            raise Unclear(f"which fills `{name}` in other launches before the change, and takes it no more")
 
 
 def _check_launch(
