@@ -871,6 +871,28 @@ WORKLOADS = {
                  "x: input float32 [R, C]", "c: int32 = C")
         for block in (256, 64, 16)
     ),
+    "all_distances": (
+        workload("all_distances", "N = [1, 33]\nM = [1, 70]\nD = [9]", 'grid = ["ceil_div(N * M, 64)"]\nblock = [64]',
+                 "x: input float32 [N, D]", "y: input float32 [M, D]", "out: output float32 [N, M]", "n: int32 = N",
+                 "m: int32 = M", "d: int32 = D"),
+    ),
+    "centred_planes": (
+        workload("centred_planes", "B = [1, 3]\nC = [1, 5]\nH = [7]\nW = [6]",
+                 'grid = ["ceil_div(B * C * H * W, 64)"]\nblock = [64]', "out: output float32 [B, C, H, W]",
+                 "x: input float32 [B, C, H, W]", "mean: input float32 [C]", "B: int32 = B", "C: int32 = C",
+                 "H: int32 = H", "W: int32 = W"),
+    ),
+    "weighted_rows": (
+        workload("weighted_rows", "N = [1, 7]\nR = [1, 5]\nC = [1, 6]",
+                 'grid = ["ceil_div(N * R * C, 64)"]\nblock = [64]',
+                 "out: output float32 [R, C, N]", "x: input float32 [R, C, N]", "weight: input float32 [C * N]",
+                 "n: int32 = N", "rows: int32 = R", "columns: int32 = C"),
+    ),
+    "numbered_columns": (
+        workload("numbered_columns", "N = [5, 77, 210]\nR = [7]", 'grid = ["2"]\nblock = [32]',
+                 "out: inout float32 [R, N]", "x: input float32 [R, N]", "n: int32 = N",
+                 "rows: int32 = R"),
+    ),
     "scale_matrix": tuple(
         workload("scale_matrix", "R = [1, 33]\nC = [16, 70]", f'grid = ["ceil_div(R, {x})", "ceil_div(C, {y})"]\n'
                  f"block = [{x}, {y}]", "out: output float32 [R, C]", "x: input float32 [R, C]",

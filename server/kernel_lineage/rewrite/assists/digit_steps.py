@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from kernel_gate.expr.polynomials import Polynomial, plus, polynomial, term_of, times
-from kernel_gate.expr.terms import Op, Term, Var, variables
+from kernel_gate.expr.terms import Num, Op, Term, Var, mul, variables
 from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
 from kernel_lineage.rewrite.assists.term_text import c_text
 
@@ -57,6 +57,30 @@ def remainder_of(term: Term) -> tuple[Term, Term] | None:
             if plus(whole, times({(factor,): 1}, polynomial(by))) == polynomial(what):
                 return what, by
     return None
+
+
+def digit_of(term: Term) -> tuple[Term, Term | None, Term] | None:
+    """`inner`, `above` and `below` of a digit `i / inner % (above / below)` of `ELEMENT`; None for what is no digit.
+
+    `i / P % E` is (P, E, 1), `i % S / P` is (P, S, P), and `i / P` has nothing above it.
+    """
+    if polynomial(term) == _ELEMENT:
+        return Num(1), None, Num(1)
+    parts = digit_of(term.args[0]) if isinstance(term, Op) and term.args else None
+    if parts is None:
+        return None
+    assert isinstance(term, Op)
+    inner, above, below = parts
+    by = term.args[-1]
+    if term.name in _DIVISIONS:
+        return mul(inner, by), above, below if above is None else mul(below, by)
+    if term.name not in ("%", "rem"):
+        return None
+    if above is None:
+        return inner, by, Num(1)
+    # The remainder of a remainder is one of the whole where it is by a divisor.
+    fits = divided(polynomial(above), times(polynomial(below), polynomial(by)))
+    return (inner, by, Num(1)) if fits is not None else None
 
 
 def strides_in(term: Term) -> list[Polynomial]:

@@ -6,7 +6,7 @@ Before:
     out[row * columns + column] = factor * x[row * columns + column];
 After: a block that is as wide along both axes exchanges the two, and in a block of any other shape each thread takes
 the place that its number has when the block is counted along the other axis first. Each place of the block is taken
-once as before, so the launch stays.
+once as before, so the launch stays. Where one flat index counts all threads, its digits change places (`flat_order`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_indexing import Access, indexing
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.linear_forms import Coefficient
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.flat_order import in_another_order
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
@@ -36,7 +36,8 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
+from kernel_lineage.rewrite.assists.warp_sectors import Strides, is_told, nearer
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -46,16 +47,28 @@ _BY_LANE = re.compile(
 )
 """What depends on which threads make up a warp."""
 _THREADS = re.compile(rf"threadIdx|{_BY_LANE.pattern}")
-_BROADCAST, _NEIGHBOURS, _APART = 1, 4, 32
-"""Sectors of 32 bytes that a warp's access of 4-byte elements touches."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
     used = _thread_indices(kernel, syntax)
+    if {text_of(node)[-1] for node in used} == {"x"}:
+        return _in_another_order(kernel, syntax)
     axis, gain = _gain(syntax, sorted({text_of(node)[-1] for node in used} - {"x"}))
     used = [node for node in used if text_of(node)[-1] in ("x", axis)]
     edits = _exchanged(used, axis) if _is_square(kernel, axis) else _counted_along(axis, kernel, syntax, used)
+    return ASSIST.candidate(
+        kernel,
+        edits,
+        explanation=f"Neighbouring threads take neighbouring elements of {gain}; grid and block stay as they are.",
+    )
+
+
+def _in_another_order(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
+    made = attempt(lambda: in_another_order(kernel, syntax))
+    if isinstance(made, Refusal):
+        raise Refusal(f"{kernel.name} does not use both threadIdx.x and another axis, and {made.reason}")
+    edits, gain = made
     return ASSIST.candidate(
         kernel,
         edits,
@@ -83,11 +96,8 @@ def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node]:
         if member is None or member.type != "field_expression":
             raise Refusal("threadIdx is used as a whole")
         nodes.append(member)
-    axes = {text_of(node)[-1] for node in nodes}
-    if "x" not in axes or len(axes) == 1:
-        raise Refusal(
-            f"{kernel.name} does not use both threadIdx.x and another axis: there is nothing to exchange"
-        )
+    if not any(text_of(node)[-1] == "x" for node in nodes):
+        raise Refusal(f"{kernel.name} does not use threadIdx.x")
     return nodes
 
 
@@ -103,48 +113,19 @@ def _gain(syntax: CudaSyntax, axes: Sequence[str]) -> tuple[str, str]:
 
 
 def _nearer(syntax: CudaSyntax, axis: str) -> str:
-    """The pointers whose accesses come nearer when x is exchanged with an axis, where a warp touches fewer sectors by
-    it, the innermost loop first.
-    """
+    """The pointers whose accesses come nearer when x is exchanged with an axis."""
     unit, reach = syntax.entry, indexing(syntax.entry)
-    depths: dict[int, list[int]] = {}
-    nearer: dict[str, None] = {}
+    strides: list[Strides] = []
     for access in reach.accesses:
         if access.space != "global":
             continue
-        before, after = (_sectors(access, reach.along(access, one)) for one in ("x", axis))
-        if before is None or after is None:
+        before, after = (reach.along(access, one) for one in ("x", axis))
+        if not (is_told(before) and is_told(after)):
             raise Refusal(
                 f"it cannot be told which elements neighbouring threads touch in `{text_of(access.node)}`"
             )
-        costs = depths.setdefault(len(unit.loops_around(access.node)), [0, 0])
-        costs[0] += before
-        costs[1] += after
-        if before == _APART and after < before:
-            nearer[access.root] = None
-    if not nearer:
-        raise Refusal(
-            f"no access moves by whole rows along threadIdx.x and by single elements along threadIdx.{axis}"
-        )
-    for depth in sorted(depths, reverse=True):
-        now, then = depths[depth]
-        if then != now:
-            if then < now:
-                return ", ".join(nearer)
-            break
-    raise Refusal(
-        f"what {', '.join(nearer)} would gain, other accesses would lose; "
-        "a tile in shared memory serves both orders"
-    )
-
-
-def _sectors(access: Access, stride: Coefficient) -> int | None:
-    """Sectors of a warp's access when neighbouring threads are a stride apart; None when that is not known."""
-    if stride == "?" or (isinstance(stride, str) and stride.startswith("/")):
-        return None
-    if stride == 0:
-        return _BROADCAST
-    return _NEIGHBOURS if stride == 1 or (access.cast and stride in (2, 4, 8)) else _APART
+        strides.append(Strides(access, len(unit.loops_around(access.node)), before, after))
+    return nearer(strides, f"threadIdx.x and by single elements along threadIdx.{axis}")
 
 
 def _is_square(kernel: Kernel, axis: str) -> bool:

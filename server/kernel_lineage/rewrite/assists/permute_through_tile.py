@@ -18,7 +18,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_gate.expr.polynomials import Polynomial, polynomial
-from kernel_gate.expr.terms import Num, Op, Term, mul, variables
+from kernel_gate.expr.terms import Num, Op, Term, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access as Touch
 from kernel_lineage.code.types import dtype_bytes
@@ -29,7 +29,7 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, launches_of, whole_warps
-from kernel_lineage.rewrite.assists.digit_steps import divided
+from kernel_lineage.rewrite.assists.digit_steps import digit_of, divided
 from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
@@ -154,7 +154,7 @@ def _digit_beside(place: Term, touch: Touch, steady: set[str]) -> _Digit | None:
         return None  # A value of the digit's own, such as its scale, is cheap in either order.
     for monomial, coefficient in whole.items():
         if coefficient == touch.nbytes and len(monomial) == 1 and isinstance(monomial[0], Op):
-            parts = _parts(monomial[0])
+            parts = digit_of(monomial[0])
             if parts is None or parts[0] == Num(1):
                 continue
             inner, above, below = parts
@@ -171,26 +171,6 @@ def _count(above: Term | None, below: Term) -> str:
     if below == Num(1):
         return c_text(above, wide=True)
     return f"({c_text(above, wide=True)} + ({c_text(below, wide=True)}) - 1) / ({c_text(below, wide=True)})"
-
-
-def _parts(term: Term) -> tuple[Term, Term | None, Term] | None:
-    """`inner`, `above` and `below` of a digit `i / inner % (above / below)`; None for what is no digit.
-
-    `i / P % E` is (P, E, 1), `i % S / P` is (P, S, P), and `i / P` has nothing above it.
-    """
-    if polynomial(term) == {(ELEMENT,): 1}:
-        return Num(1), None, Num(1)
-    match term:
-        case Op("//" | "quot", (what, by)):
-            parts = _parts(what)
-            if parts is None:
-                return None
-            inner, above, below = parts
-            return mul(inner, by), above, below if above is None else mul(below, by)
-        case Op("%" | "rem", (what, by)):
-            parts = _parts(what)
-            return (parts[0], by, Num(1)) if parts is not None else None
-    return None
 
 
 def _passed(

@@ -281,3 +281,106 @@ void launch(float* out, const float* in, int nx, int ny, int nz) {
     dim3 grid((nz + 15) / 16, (ny + 1) / 2, (nx + 7) / 8);
     smooth<<<grid, block>>>(out, in, nx, ny, nz);
 }
+// --- all_distances applies
+__global__ void all_distances(const float* x, const float* y, float* out, int n, int m, int d) {
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (long long)n * m) return;
+    int column = i / n, row = i % n;
+    float sum = 0.0f;
+    for (int k = 0; k < d; k++) {
+        sum += fabsf(x[(long long)row * d + k] - y[(long long)column * d + k]);
+    }
+    out[(long long)row * m + column] = sum;
+}
+// --- all_distances becomes
+__global__ void all_distances(const float* x, const float* y, float* out, int n, int m, int d) {
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (long long)n * m) return;
+    int column = i % m, row = i / m;
+    float sum = 0.0f;
+    for (int k = 0; k < d; k++) {
+        sum += fabsf(x[(long long)row * d + k] - y[(long long)column * d + k]);
+    }
+    out[(long long)row * m + column] = sum;
+}
+// --- centred_planes applies
+__global__ void centred_planes(float* out, const float* x, const float* mean, int B, int C, int H, int W) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int c = i % C, w = i / C % W;
+    if (i < B * C * H * W) {
+        int h = (i / C) / W % H, b = i / (W * C * H);
+        int at = ((b * C + c) * H + h) * W + w;
+        out[at] = x[at] - mean[c];
+    }
+}
+// --- centred_planes becomes
+__global__ void centred_planes(float* out, const float* x, const float* mean, int B, int C, int H, int W) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int c = i / W % C, w = i % W;
+    if (i < B * C * H * W) {
+        int h = (i / C) / W % H, b = i / (W * C * H);
+        int at = ((b * C + c) * H + h) * W + w;
+        out[at] = x[at] - mean[c];
+    }
+}
+// --- weighted_rows applies
+__global__ void weighted_rows(float* out, const float* x, const float* weight, int n, int rows, int columns) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * columns * n) {
+        const unsigned c = i / rows;
+        const int at = (i % rows * columns + i / rows % columns) * n + i / (rows * columns);
+        out[at] = x[at] * weight[c];
+    }
+}
+// --- weighted_rows becomes
+__global__ void weighted_rows(float* out, const float* x, const float* weight, int n, int rows, int columns) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * columns * n) {
+        // Neighbouring threads take elements that lie columns * rows apart; each is taken once.
+        const unsigned element = i % n * (columns * rows) + i / n;
+        const unsigned c = element / rows;
+        const int at = ((i / n % rows) * columns + (i / (n * rows))) * n + (i % n);
+        out[at] = x[at] * weight[c];
+    }
+}
+// --- numbered_columns applies
+__global__ void numbered_columns(float* out, const float* x, int n, int rows) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        const int at = i % rows * ((n + rows - 1) / rows) + i / rows;
+        out[at] = x[at] + i;
+    }
+}
+// --- numbered_columns becomes
+__global__ void numbered_columns(float* out, const float* x, int n, int rows) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        // Neighbouring threads take elements that lie rows apart; each is taken once.
+        const int along = n / rows;
+        const int whole = along * rows;
+        const int element = i < whole ? i % along * rows + i / along : i;
+        const int at = element % rows * ((n + rows - 1) / rows) + element / rows;
+        out[at] = x[at] + element;
+    }
+}
+// --- turned_pages refuses: a tile in shared memory serves both orders
+__global__ void turned_pages(float* out, const float* x, int rows, int columns) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * columns) out[i % columns * rows + i / columns] = x[i];
+}
+// --- every_other refuses: is not taken apart into digits
+__global__ void every_other(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[2 * i] = x[2 * i];
+}
+// --- colours refuses: is not taken apart into digits
+__global__ void colours(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 3 * n) out[i % n * 3 + i / n] = x[i % n * 3 + i / n];
+}
+// --- numbered_later refuses: is changed by the work itself
+__global__ void numbered_later(float* out, int rows, int columns) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * columns) {
+        out[i % rows * columns + i / rows] = i;
+        i += 1;
+    }
+}
