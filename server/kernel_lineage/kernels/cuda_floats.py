@@ -17,6 +17,9 @@ _SINGLE_FUNCTIONS = SINGLE | {
     "__expf", "__logf", "__log2f", "__fdividef", "__frcp_rn", "__int2float_rn", "__half2float", "__bfloat162float",
     "__fmaf_rn", "__frsqrt_rn", "__tanhf",
 }  # fmt: skip
+_WHOLE_FUNCTIONS = frozenset(
+    {"__popc", "__popcll", "__clz", "__clzll", "__ffs", "__ffsll", "__brev", "__dp4a"}
+)
 _OF_ITS_ARGUMENTS = frozenset({"max", "min", "abs"})
 _OF_BITS = frozenset({"%", "&", "|", "^", "<<", ">>"})
 """What nothing but whole numbers can be combined by."""
@@ -66,6 +69,8 @@ def _kind(unit: Unit, node: Node | None, depth: int = 0) -> str:
             if name in _OF_ITS_ARGUMENTS:
                 kinds = {_kind(unit, a, depth + 1) for a in arguments_of(node)}
                 return kinds.pop() if len(kinds) == 1 else ""
+            if name in _WHOLE_FUNCTIONS:
+                return "int"
             return "float" if name in _SINGLE_FUNCTIONS else _named(unit, _cast_to(name))
         case "unary_expression" if operator_of(node) in ("-", "+"):
             return _kind(unit, node.child_by_field_name("argument"), depth + 1)

@@ -871,6 +871,16 @@ WORKLOADS = {
                  "x: input float32 [R, C]", "c: int32 = C")
         for block in (256, 64, 16)
     ),
+    "moved_rows": (
+        workload("moved_rows", "N = [1, 40]\nC = [1, 70]\nK = [3]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "by: input float32 [K]", "N: int32 = N",
+                 "C: int32 = C", "K: int32 = K"),
+    ),
+    "nearest_of_rows": (
+        workload("nearest_of_rows", "N = [1, 40]\nM = [1, 70]\nC = [3]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
+                 "at: output int32 [N]", "distance: output float32 [N]", "x: input float32 [N, C]",
+                 "y: input float32 [M, C]", "N: int32 = N", "M: int32 = M", "C: int32 = C"),
+    ),
     "all_distances": (
         workload("all_distances", "N = [1, 33]\nM = [1, 70]\nD = [9]", 'grid = ["ceil_div(N * M, 64)"]\nblock = [64]',
                  "x: input float32 [N, D]", "y: input float32 [M, D]", "out: output float32 [N, M]", "n: int32 = N",

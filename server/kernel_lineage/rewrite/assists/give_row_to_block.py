@@ -8,6 +8,8 @@ thread that it had.
 So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
 and a loop over the columns does the rest (`rows_of_elements`).
 
+Of loops within loops the innermost are shared out, or the outermost whose rounds do not need each other.
+
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running
 maximum, is handed on from warp to warp in shared memory. Refused is a row that carries anything else from element to
 element, and whatever lets one thread see what another has yet to write.
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
 from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
 from kernel_lineage.rewrite.candidate import Candidate
 
@@ -44,11 +46,12 @@ _BLOCK = Sharers(
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     if any(len(launch.block) == 0 for launch in kernel.launches):
         raise Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
-    edits = shared_out(kernel, anchor, _BLOCK)
-    return ASSIST.candidate(
-        kernel,
-        edits,
-        explanation="A block takes each row, a block for each thread of before; a sum is rounded in another order.",
+    explanation = (
+        "A block takes each row, a block for each thread of before; a sum is rounded in another order."
+    )
+    return with_alternatives(
+        shared_out(kernel, anchor, _BLOCK),
+        lambda edits: ASSIST.candidate(kernel, edits, explanation=explanation),
     )
 
 

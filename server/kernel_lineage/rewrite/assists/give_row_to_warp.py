@@ -7,6 +7,8 @@ every lane, and what is written once for a row is written by lane 0. Each launch
 So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
 and a loop over the columns does the rest (`rows_of_elements`).
 
+Of loops within loops the innermost are shared out, or the outermost whose rounds do not need each other.
+
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running maximum,
 is handed on from lane to lane for 32 elements at a time (`running_values`); so is a running product of whole numbers.
 Refused is a row that carries anything else from element to element, and whatever lets one lane see what another has yet
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Assist
+from kernel_lineage.rewrite.assists.model import Assist, with_alternatives
 from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
 from kernel_lineage.rewrite.candidate import Candidate
 
@@ -33,11 +35,12 @@ _WARP = Sharers(
 
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
-    edits = shared_out(kernel, anchor, _WARP)
-    return ASSIST.candidate(
-        kernel,
-        edits,
-        explanation="A warp takes each row, the grid has 32 times its blocks; a sum is rounded in another order.",
+    explanation = (
+        "A warp takes each row, the grid has 32 times its blocks; a sum is rounded in another order."
+    )
+    return with_alternatives(
+        shared_out(kernel, anchor, _WARP),
+        lambda edits: ASSIST.candidate(kernel, edits, explanation=explanation),
     )
 
 

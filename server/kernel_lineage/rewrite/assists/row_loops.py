@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tree_sitter import Node
 
@@ -19,6 +20,7 @@ from kernel_lineage.kernels.cuda_floats import is_whole
 from kernel_lineage.kernels.cuda_forms import (
     Loop,
     Variable,
+    above,
     arguments_of,
     bare,
     changed_by,
@@ -28,7 +30,7 @@ from kernel_lineage.kernels.cuda_forms import (
     text_of,
     uses_of,
 )
-from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
+from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_parameters import dtype_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
@@ -50,6 +52,7 @@ SIGNED = frozenset({"int", "long long"})
 """Counters that a thread beyond the end of a row may take below zero."""
 _FLOATING = frozenset({"float", "double"})
 _ZERO = re.compile(r"0|0?\.0*[fF]?|0\.0*[fF]?|0\.?[fF]?")
+_LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 _ROW_AXES = frozenset({"x", "y", "block", "lane", "warp", "slow"})
 
 
@@ -68,7 +71,7 @@ class RowLoop:
 
 
 def row_loop(syntax: CudaSyntax, loop: Loop, pitch: str = "") -> RowLoop:
-    """A loop without loops in it as one that lanes may share out; else why not.
+    """A loop as one that lanes may share out; else why not. Loops in it are done by each lane for itself.
 
     `pitch`: where the loop goes down a column, how far apart its rows are, as written: a value above zero.
     """
@@ -102,14 +105,7 @@ def row_loop(syntax: CudaSyntax, loop: Loop, pitch: str = "") -> RowLoop:
         or (reads and writes)
     ):
         raise Refusal(f"how far `{head}` runs may change on the way")
-    left = next(
-        (
-            n
-            for n in descendants(loop.body)
-            if n.type in ("break_statement", "return_statement", "goto_statement")
-        ),
-        None,
-    )
+    left = _way_out(loop.body)
     if left is not None:
         raise Refusal(
             f"`{text_of(left)}` in line {left.start_point.row + 1} ends the loop early, for all its rounds"
@@ -121,12 +117,25 @@ def row_loop(syntax: CudaSyntax, loop: Loop, pitch: str = "") -> RowLoop:
     carried = {} if down else _carried(syntax, loop, changed - own)
     remembered = {name for names in carried.values() for name, _ in names}
     combined = sorted(changed - own - remembered)
-    plain = loop.node.type == "for_statement" and len(combined) == 1 and not carried
+    nested = any(n.type in _LOOPS for n in descendants(loop.body))
+    plain = loop.node.type == "for_statement" and len(combined) == 1 and not carried and not nested
     running = running_value(syntax, loop, combined[0], _SHUFFLED) if plain else None
     names = [] if running is not None else combined
     reductions = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed, pitch)
     return RowLoop(loop, tuple(reductions), writes, running, down)
+
+
+def _way_out(body: Node) -> Node | None:
+    """What ends a loop from within its body: a return or a jump, or a break that ends no loop or switch in it."""
+    for node in descendants(body):
+        within = takewhile(lambda n: n != body, above(node))
+        if node.type in ("return_statement", "goto_statement") or (
+            node.type == "break_statement"
+            and not any(n.type in (*_LOOPS, "switch_statement") for n in within)
+        ):
+            return node
+    return None
 
 
 def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -291,6 +300,8 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str], pitch: str) 
             raise Refusal(
                 f"it is not known that each round writes another element of `{text_of(access.node)}`"
             )
+    if written:
+        _check_handed(syntax, loop, written)
     places = {dense(a.indices[0]) for a in written}
     for access in accesses:
         if not written or access.space == "local" or access.writes:
@@ -306,6 +317,24 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str], pitch: str) 
                 f"`{text_of(access.node)}` is read while other lanes write `{text_of(other.node)}`, "
                 "and both may lie in one buffer; read it before the loop, or promise by __restrict__ that they do not"
             )
+
+
+def _check_handed(syntax: CudaSyntax, loop: Loop, written: list[Access]) -> None:
+    """Refuse a loop of which a function of the file's own may read what another round writes."""
+    assert loop.body is not None
+    reach, own = indexing(syntax.entry), {unit.name for unit in syntax.units[1:]}
+    for call in syntax.entry.calls:
+        if call.name not in own or not contains(loop.body, call.node):
+            continue
+        roots = [reach.place(a).root for a in call.arguments if a.type != "subscript_expression"]
+        for root in filter(None, roots):
+            other = next((w for w in written if not promised_apart(syntax, root, w.root)), None)
+            if other is not None:
+                kind = Refusal if root == other.root else MayOverlap
+                raise kind(
+                    f"{call.name} may read of `{root}` what other lanes write to `{text_of(other.node)}`; "
+                    "promise by __restrict__ that they do not overlap"
+                )
 
 
 def _named_value(syntax: CudaSyntax, loop: Loop, index: Node | None) -> Node | None:

@@ -6,6 +6,7 @@ Outside of the loops that are shared out all lanes compute the same, so that the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from tree_sitter import Node
 
@@ -14,7 +15,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import only_gives_a_value
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
 from kernel_lineage.rewrite.assists.row_loops import RowLoop, row_loop
 from kernel_lineage.rewrite.assists.template_types import type_parameters
 
@@ -30,14 +31,16 @@ class RowWork:
     """Statements that write memory once for a row, in the order of the text."""
     pitch: str = ""
     """Where each thread has a column: how far apart its rows are, as written."""
+    whole: bool = False
+    """Loops with loops in them are shared out as a whole, where they can be."""
 
 
-def row_work(syntax: CudaSyntax, statements: list[Node], pitch: str = "") -> RowWork:
+def row_work(syntax: CudaSyntax, statements: list[Node], pitch: str = "", *, whole: bool = False) -> RowWork:
     """The parts of the statements that do a row's work; a refusal when one of them cannot be done by a warp.
 
-    `pitch`: as `row_loop` takes it.
+    `pitch`: as `row_loop` takes it. `whole`: loops with loops in them are shared out as a whole, where they can be.
     """
-    work = RowWork(pitch=pitch)
+    work = RowWork(pitch=pitch, whole=whole)
     _walk(syntax, statements, work)
     return work
 
@@ -81,11 +84,21 @@ def _loop(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
     loop = next(one for one in syntax.entry.loops if one.node == statement)
     if any(contains(statement, other.node) and other.node != statement for other in syntax.entry.loops):
         assert loop.body is not None
-        _walk(syntax, statements_of(loop.body), work)
+        outer = attempt(partial(row_loop, syntax, loop, work.pitch)) if work.whole else None
+        if isinstance(outer, MayOverlap):
+            raise outer
+        if isinstance(outer, RowLoop) and _is_in_braces(statement):
+            work.loops.append(outer)
+        else:
+            _walk(syntax, statements_of(loop.body), work)
         return
-    if statement.parent is None or statement.parent.type != "compound_statement":
+    if not _is_in_braces(statement):
         raise Refusal(f"the loop in line {statement.start_point.row + 1} stands without braces around it")
     work.loops.append(row_loop(syntax, loop, work.pitch))
+
+
+def _is_in_braces(statement: Node) -> bool:
+    return statement.parent is not None and statement.parent.type == "compound_statement"
 
 
 def _branches(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
@@ -34,7 +35,7 @@ from kernel_lineage.rewrite.assists.layout import (
     taken_name,
     with_pragmas,
 )
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
@@ -68,20 +69,28 @@ class Sharers:
     """What a smaller block is enlarged to, where its size is written between `<<<` and `>>>`; 0: none is."""
 
 
-def shared_out(kernel: Kernel, anchor: Anchor, sharers: Sharers) -> list[Edit]:
-    """The edits that share each row of a kernel out, its launches with it. Rows along y come to lie along x."""
+def shared_out(kernel: Kernel, anchor: Anchor, sharers: Sharers) -> list[list[Edit]]:
+    """The edits that share each row of a kernel out, its launches with it, in one way or in two: by its innermost
+    loops, and by loops with others in them. Rows along y come to lie along x.
+    """
     form = with_rows_of_elements(kernel)
     if isinstance(form, Refusal) and anchor.bindings.get("y"):
         raise form
     if isinstance(form, Kernel):
         edits = _edits(form, "x", sharers)
-        return list(differing_lines(edited(data_of(form), edits).decode(), data_of(kernel).decode()))
+        return [list(differing_lines(edited(data_of(form), edits).decode(), data_of(kernel).decode()))]
     axis = "y" if anchor.bindings.get("threads") == "blockDim.y" else "x"
-    return _edits(kernel, axis, sharers)
+    ways = [attempt(partial(_edits, kernel, axis, sharers, whole=whole)) for whole in (False, True)]
+    made = [way for way in ways if not isinstance(way, Refusal)]
+    if not made:
+        raise next(
+            w for w in sorted(ways, key=lambda w: not isinstance(w, MayOverlap)) if isinstance(w, Refusal)
+        )
+    return made if made[0] != made[-1] else made[:1]
 
 
-def _edits(kernel: Kernel, axis: str, sharers: Sharers) -> list[Edit]:
-    shared = thread_work_of(kernel, over_grid=True, axis=axis)
+def _edits(kernel: Kernel, axis: str, sharers: Sharers, *, whole: bool = False) -> list[Edit]:
+    shared = thread_work_of(kernel, over_grid=True, axis=axis, whole=whole)
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import contains, text_of
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.element_work import ElementWork, strided_work_of, work_of
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
+from kernel_lineage.rewrite.assists.loop_changes import only_gives_a_value
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
 
@@ -31,19 +33,19 @@ class ThreadWork:
 
 
 def thread_work_of(
-    kernel: Kernel, *, over_grid: bool = False, axis: str = "x", columns: bool = False
+    kernel: Kernel, *, over_grid: bool = False, axis: str = "x", columns: bool = False, whole: bool = False
 ) -> ThreadWork:
     """The work of a thread of a kernel that an axis counts, or why several threads cannot share it.
 
     `over_grid`: the work may be that of a round of a loop over the whole grid. `columns`: the axis counts
-    columns, of which a row has as many as the work's bound says.
+    columns, of which a row has as many as the work's bound says. `whole`: as `row_work` takes it.
     """
     syntax = syntax_of(kernel)
     work = (strided_work_of(kernel, syntax) if over_grid else None) or work_of(kernel, syntax, axis)
     _check_several(kernel, syntax, work)
     # A thread has a column only where there are more than none: its rows lie apart.
     pitch = text_of(work.bound) if columns and work.bound.type == "identifier" else ""
-    return ThreadWork(syntax, work, row_work(syntax, work.inner, pitch))
+    return ThreadWork(syntax, work, row_work(syntax, work.inner, pitch, whole=whole))
 
 
 def _beside(syntax: CudaSyntax, work: ElementWork) -> str:
@@ -76,10 +78,23 @@ def _check_several(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Non
         )
     check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
     for unit in syntax.units[1:]:
-        declared = next((n for n in descendants(unit.node) if n.type == "parameter_list"), unit.node)
-        if any(n.type in ("reference_declarator", "pointer_declarator") for n in descendants(declared)):
+        if _may_write(unit, {one.name for one in syntax.units}):
             raise Refusal(f"{unit.name}, which {kernel.name} calls, may write what it is handed")
     for call in syntax.entry.calls:
         alone = call.node.parent is not None and call.node.parent.type == "expression_statement"
         if call.name.startswith("atomic") and not alone:
             raise Refusal(f"`{text_of(call.node)}` tells a thread what others did")
+
+
+def _may_write(unit: Unit, read: set[str]) -> bool:
+    """Whether a function may change what it is handed: by a reference, or through a pointer. `read` are functions of
+    which the same is asked.
+    """
+    declared = next((n for n in descendants(unit.node) if n.type == "parameter_list"), unit.node)
+    handed = [n for n in descendants(declared) if n.type in ("reference_declarator", "pointer_declarator")]
+    if any(n.type == "reference_declarator" for n in handed):
+        return True
+    accesses = [a for a in indexing(unit).accesses if a.space != "local"]
+    reads = all(a.reads and not a.writes for a in accesses)
+    calls = all(c.qualified in read or only_gives_a_value(c.qualified) for c in unit.calls)
+    return bool(handed) and not (reads and calls)

@@ -1564,3 +1564,118 @@ void run(float* share, const float* score, const float* bias, int batch, int hea
     long long n = (long long)batch * heads * WIDTH;
     shares_of_heads<<<(((batch * heads) + 95) / 96) * 32, 96>>>(share, score, bias, batch, heads);
 }
+// --- moved_rows applies
+__device__ float between(const float* x, float at, int n) {
+    int i = (int)at;
+    return i >= 0 && i + 1 < n ? x[i] + (at - i) * (x[i + 1] - x[i]) : 0.0f;
+}
+__global__ void moved_rows(float* __restrict__ out, const float* __restrict__ x, const float* __restrict__ by, int N,
+                           int C, int K) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) return;
+    for (int i = 0; i < C; i++) {
+        float sum = 0.0f;
+        for (int k = 0; k < K; k++) {
+            if (by[k] < 0.0f) break;
+            sum += between(x + row * C, i + by[k], C);
+        }
+        out[row * C + i] = sum;
+    }
+}
+void run(float* out, const float* x, const float* by, int N, int C, int K) {
+    moved_rows<<<(N + 127) / 128, 128>>>(out, x, by, N, C, K);
+}
+// --- moved_rows becomes
+__device__ float between(const float* x, float at, int n) {
+    int i = (int)at;
+    return i >= 0 && i + 1 < n ? x[i] + (at - i) * (x[i + 1] - x[i]) : 0.0f;
+}
+__global__ void moved_rows(float* __restrict__ out, const float* __restrict__ x, const float* __restrict__ by, int N,
+                           int C, int K) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row >= N) return;
+    for (int i = lane; i < C; i += 32) {
+        float sum = 0.0f;
+        for (int k = 0; k < K; k++) {
+            if (by[k] < 0.0f) break;
+            sum += between(x + row * C, i + by[k], C);
+        }
+        out[row * C + i] = sum;
+    }
+}
+void run(float* out, const float* x, const float* by, int N, int C, int K) {
+    moved_rows<<<((N + 127) / 128) * 32, 128>>>(out, x, by, N, C, K);
+}
+// --- nearest_of_rows applies
+__global__ void nearest_of_rows(int* at, float* distance, const float* x, const float* y, int N, int M, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) return;
+    float best = 3e38f;
+    int chosen = -1;
+    for (int m = 0; m < M; m++) {
+        float d = 0.0f;
+        for (int c = 0; c < C; c++) {
+            float apart = x[row * C + c] - y[m * C + c];
+            if (apart > 1e6f) break;
+            d += apart * apart;
+        }
+        if (d < best) {
+            best = d;
+            chosen = m;
+        }
+    }
+    at[row] = chosen;
+    distance[row] = best;
+}
+void run(int* at, float* distance, const float* x, const float* y, int N, int M, int C) {
+    nearest_of_rows<<<(N + 63) / 64, 64>>>(at, distance, x, y, N, M, C);
+}
+// --- nearest_of_rows becomes
+__global__ void nearest_of_rows(int* at, float* distance, const float* x, const float* y, int N, int M, int C) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row >= N) return;
+    float best = 3e38f;
+    int chosen = -1;
+    for (int m = lane; m < M; m += 32) {
+        float d = 0.0f;
+        for (int c = 0; c < C; c++) {
+            float apart = x[row * C + c] - y[m * C + c];
+            if (apart > 1e6f) break;
+            d += apart * apart;
+        }
+        if (d < best) {
+            best = d;
+            chosen = m;
+        }
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        const float other_best = __shfl_xor_sync(0xffffffffu, best, offset);
+        const int other_chosen = __shfl_xor_sync(0xffffffffu, chosen, offset);
+        if (other_best < best || (other_best == best && other_chosen < chosen)) { best = other_best; chosen = other_chosen; }
+    }
+    __syncwarp();
+    if (lane == 0) {
+        at[row] = chosen;
+        distance[row] = best;
+    }
+}
+void run(int* at, float* distance, const float* x, const float* y, int N, int M, int C) {
+    nearest_of_rows<<<((N + 63) / 64) * 32, 64>>>(at, distance, x, y, N, M, C);
+}
+// --- along refuses: between may read of `x`
+__device__ float between(const float* x, int i) { return x[i] + x[i + 1]; }
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) {
+        float sum = 0.0f;
+        for (int k = 0; k < i; k++) {
+            if (sum > 9.0f) break;
+            sum += between(x, k);
+        }
+        out[row * C + i] = sum;
+    }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
