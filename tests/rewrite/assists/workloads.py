@@ -10,7 +10,7 @@ from workload_texts import workload_text
 _VALUES = {
     "group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)", "target": "integers(0, C)",
     "texts": "integers(0, C)",
-    "segment": "integers(0, S)", "index": "integers(0, S)",
+    "scored": "integers(0, C)", "segment": "integers(0, S)", "index": "integers(0, S)",
 }  # fmt: skip
 """What buffers of whole numbers hold, by their names."""
 
@@ -880,6 +880,11 @@ WORKLOADS = {
         workload("nearest_of_rows", "N = [1, 40]\nM = [1, 70]\nC = [3]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
                  "at: output int32 [N]", "distance: output float32 [N]", "x: input float32 [N, C]",
                  "y: input float32 [M, C]", "N: int32 = N", "M: int32 = M", "C: int32 = C"),
+    ),
+    "pair_losses": (
+        workload("pair_losses", "R = [1, 3]\nC = [1, 70, 100]", 'grid = ["ceil_div(C, 96)", "R"]\nblock = [96]',
+                 "out: inout float32 [R]", "x: input float32 [R, C]", "scored: input int32 [R]",
+                 "n: int32 = C"),
     ),
     "all_distances": (
         workload("all_distances", "N = [1, 33]\nM = [1, 70]\nD = [9]", 'grid = ["ceil_div(N * M, 64)"]\nblock = [64]',

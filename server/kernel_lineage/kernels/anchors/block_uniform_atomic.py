@@ -36,7 +36,7 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         fixed = same and not any(axis.startswith("loop@") for axis in offset)
         added = call.name == "atomicAdd" and len(call.arguments) == 2
         used = call.node.parent is None or call.node.parent.type != "expression_statement"
-        if space != "global" or not fixed or not added or used or unit.loops_around(call.node):
+        if space != "global" or not fixed or not added or used:
             continue
         if not _once_a_block(unit, call.node):
             names = {"x": root, "value": text_of(call.arguments[1])}

@@ -52,7 +52,7 @@ SIGNED = frozenset({"int", "long long"})
 """Counters that a thread beyond the end of a row may take below zero."""
 _FLOATING = frozenset({"float", "double"})
 _ZERO = re.compile(r"0|0?\.0*[fF]?|0\.0*[fF]?|0\.?[fF]?")
-_LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
+LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 _ROW_AXES = frozenset({"x", "y", "block", "lane", "warp", "slow"})
 
 
@@ -117,7 +117,7 @@ def row_loop(syntax: CudaSyntax, loop: Loop, pitch: str = "") -> RowLoop:
     carried = {} if down else _carried(syntax, loop, changed - own)
     remembered = {name for names in carried.values() for name, _ in names}
     combined = sorted(changed - own - remembered)
-    nested = any(n.type in _LOOPS for n in descendants(loop.body))
+    nested = any(n.type in LOOPS for n in descendants(loop.body))
     plain = loop.node.type == "for_statement" and len(combined) == 1 and not carried and not nested
     running = running_value(syntax, loop, combined[0], _SHUFFLED) if plain else None
     names = [] if running is not None else combined
@@ -131,8 +131,7 @@ def _way_out(body: Node) -> Node | None:
     for node in descendants(body):
         within = takewhile(lambda n: n != body, above(node))
         if node.type in ("return_statement", "goto_statement") or (
-            node.type == "break_statement"
-            and not any(n.type in (*_LOOPS, "switch_statement") for n in within)
+            node.type == "break_statement" and not any(n.type in (*LOOPS, "switch_statement") for n in within)
         ):
             return node
     return None
