@@ -1,8 +1,9 @@
 """Another form of a kernel, which computes the same and which more rewrites can read.
 
 Each variable gets a declaration of its own, calls of the file's own functions and of structures' functions are written
-out, structures are split into their members, what walks along a row is named by the counter of its loop, and what a
-round reads of the one before stays in a variable; fields of structures that the kernel is given are read as parameters.
+out, structures are split into their members, what walks along a row is named by the counter of its loop, what a loop
+works on in one element and what a round reads of the one before stay in variables; fields of structures that the kernel
+is given are read as parameters.
 Each step is worth nothing by itself.
 """
 
@@ -14,6 +15,7 @@ from functools import partial
 from kernel_lineage.kernels.edits import Edit, differing_lines
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.carried_elements import carried_elements
+from kernel_lineage.rewrite.assists.elements_in_loops import elements_in_variables
 from kernel_lineage.rewrite.assists.layout import data_of, edited_kernel
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.pointer_walks import indexed_walks
@@ -30,6 +32,7 @@ _STEPS = (
     (written_out_methods, 8, "What structures' functions return is written out."),
     (split_structures, 4, "Members of structures are variables of their own."),
     (indexed_walks, 1, "Places are told by the loop's counter."),
+    (elements_in_variables, 4, "An element that a loop works on stays in a variable."),
     (carried_elements, 1, "What a round needs of the one before stays in a variable."),
 )
 """What is done to a kernel, how often at most, and what is said of it."""
