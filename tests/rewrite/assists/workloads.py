@@ -599,6 +599,12 @@ WORKLOADS = {
                  "x: input float32 [R, C + 3]", "power: output float32 [C]", "largest: output float32 [C]",
                  "rows: int32 = R", "columns: int32 = C", "pitch: int32 = C + 3", language="triton"),
     ),
+    "pair_products": (
+        workload("pair_products", "N = [2, 13]\nC = [5, 33]",
+                 'grid = ["N * (N - 1) // 2"]\nconstexpr = { COLUMNS = "next_power_of_2(C)" }',
+                 "x: input float32 [N, C]", "out: output float32 [N * (N - 1) // 2]",
+                 "pairs: int32 = N * (N - 1) // 2", "columns: int32 = C", language="triton"),
+    ),
     "fading_sums": (
         workload("fading_sums", "R = [1, 70]\nC = [5, 70]", 'grid = ["C"]\nconstexpr = { ROWS = 32 }',
                  "x: input float32 [R, C]", "out: output float32 [C]", "rows: int32 = R", "columns: int32 = C",

@@ -5,9 +5,10 @@ under it are masked by the number of programs, and what combined all lanes combi
 keep_dims=True`). What a loop carries along begins with the axis, too. Nothing of one program meets another's.
 
 Followed are kernels whose blocks have one axis at most. A branch that ends the kernel, and a return, become masks
-where comparisons of a program's number or data decide about them. Refused is what cannot be done for several programs
-at once: other branches, and loops, that these decide about, other shapes than plain ones, a load behind a store to the
-same buffer, a store that does not depend on the program.
+where comparisons of a program's number or data decide about them; so does the test of a `while` over
+numbers (`triton_while_loops`). Refused is what cannot be done for several programs at once: other branches, and loops,
+that these decide about, other shapes than plain ones, a load behind a store to the same buffer, a store that does not
+depend on the program.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
     stored_names,
 )
 from kernel_lineage.rewrite.assists.triton_values import CHECKS
+from kernel_lineage.rewrite.assists.triton_while_loops import check_numbers_alone, with_programs_masked
 from kernel_lineage.rewrite.candidate import Edit
 
 _AXES = "xyz"
@@ -143,6 +145,8 @@ class _Walk(Expressions):
                     self._effect(call)
                 case ast.For(target=ast.Name(), iter=ast.Call(), orelse=[]):
                     self._loop(statement)
+                case ast.While(orelse=[]):
+                    self._rounds(statement)
                 case ast.If():
                     self._branch(statement)
                 case ast.Expr(value=ast.Constant() | ast.Call()) | ast.Pass() | ast.Return(value=None):
@@ -195,11 +199,16 @@ class _Walk(Expressions):
         if wrong := self.stored_in(loop) & self.loaded_in(loop):
             raise Refusal(f"the loop in line {loop.lineno} loads and stores `{min(wrong)}`")
         self.values[loop.target.id] = Many()
-        changed = sorted(set(stored_names(loop)) & self.values.keys() - {loop.target.id})
+        self._carried(loop, sorted(set(stored_names(loop)) & self.values.keys() - {loop.target.id}))
+
+    def _carried(self, loop: ast.For | ast.While, changed: list[str], test: ast.expr | None = None) -> None:
+        """Walk a loop's body, and let what it carries along begin with the axes that it gets there, or by its test."""
         before = {name: self.values[name] for name in changed}
         values = dict(self.assignments)
         self.block(loop.body)
+        going_by = self.of_again(test).axes if test is not None else frozenset()
         for name in changed:
+            self.values[name] |= Many(axes=going_by)
             missing = self.values[name].axes - before[name].axes
             if not missing:
                 continue
@@ -211,6 +220,12 @@ class _Walk(Expressions):
                 )
             self.begun[id(statement)] = self.begun.get(id(statement), frozenset()) | self.values[name].axes
             raise _Again
+
+    def _rounds(self, loop: ast.While) -> None:
+        check_numbers_alone(self, loop)
+        self._carried(loop, sorted(set(stored_names(loop))), loop.test)
+        if axes := self.of_again(loop.test).axes:
+            with_programs_masked(self, loop, axes)
 
     def _branch(self, statement: ast.If) -> None:
         if self._has_become_mask(statement):
