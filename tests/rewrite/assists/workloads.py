@@ -877,6 +877,10 @@ WORKLOADS = {
                  "x: input float32 [R, C]", "c: int32 = C")
         for block in (256, 64, 16)
     ),
+    "halves": (
+        workload("halves", "N = [1, 40]\nC = [1, 70]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
+                 "out: output float32 [N, 2 * C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
     "moved_rows": (
         workload("moved_rows", "N = [1, 40]\nC = [1, 70]\nK = [3]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "by: input float32 [K]", "N: int32 = N",

@@ -10,7 +10,12 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, text_of, uses_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
+from kernel_lineage.rewrite.assists.template_types import plain_type
+
+COUNTERS = frozenset({"int", "unsigned int", "long long", "unsigned long long"})
+"""Types that the loops along a row count in."""
 
 
 def counting(syntax: CudaSyntax, loop: Loop) -> Loop:
@@ -23,6 +28,11 @@ def counting(syntax: CudaSyntax, loop: Loop) -> Loop:
         assigned = head is not None and head.type == "assignment_expression"
         return loop if not assigned or _is_its_own(syntax, loop.counter) else replace(loop, start=None)
     return _while(syntax, loop) if loop.node.type == "while_statement" else loop
+
+
+def counts(kernel: Kernel, written: str) -> bool:
+    """Whether a type is one that the loops along a row count in."""
+    return plain_type(kernel, written) in COUNTERS
 
 
 def declares(loop: Loop) -> bool:

@@ -18,6 +18,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import conditions
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.rewrite.assists.counting_loops import counts
 from kernel_lineage.rewrite.assists.digit_steps import divided, strides_in
 from kernel_lineage.rewrite.assists.element_work import TYPE_NODES, only_declares
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads, macros_of
@@ -26,7 +27,6 @@ from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.named_sizes import named_sizes
 from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
-from kernel_lineage.rewrite.assists.row_loops import counts
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 
 _GRID = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})

@@ -14,12 +14,11 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import is_row_pitch
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.counting_loops import counter_type
+from kernel_lineage.rewrite.assists.counting_loops import counter_type, counts
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language, written_by_calls
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.row_loops import counts
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import TOGETHER
 from kernel_lineage.rewrite.assists.ways_through import is_under_a_condition

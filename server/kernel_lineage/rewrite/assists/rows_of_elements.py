@@ -33,6 +33,7 @@ from kernel_lineage.rewrite.assists.blocks_at_launch import (
     laid_along_x,
     launches_of,
 )
+from kernel_lineage.rewrite.assists.counting_loops import counts
 from kernel_lineage.rewrite.assists.element_rows import (
     COLUMN,
     ROW,
@@ -62,7 +63,6 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.named_sizes import by_names
-from kernel_lineage.rewrite.assists.row_loops import counts
 from kernel_lineage.rewrite.assists.row_work import writes_memory
 from kernel_lineage.rewrite.assists.template_types import plain_type
 from kernel_lineage.rewrite.assists.term_text import c_text

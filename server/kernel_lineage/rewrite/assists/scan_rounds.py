@@ -27,10 +27,11 @@ from kernel_lineage.kernels.cuda_forms import (
     uses_of,
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.rewrite.assists.counting_loops import counts
 from kernel_lineage.rewrite.assists.layout import statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.row_loops import SIGNED, counts
+from kernel_lineage.rewrite.assists.row_loops import SIGNED
 from kernel_lineage.rewrite.assists.template_types import plain_type, types_meant
 from kernel_lineage.rewrite.assists.tree_steps import SHUFFLED, is_barrier
 

@@ -25,6 +25,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import Edit, replace_node
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.counting_loops import counts
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     dedented,
@@ -41,7 +42,7 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
-from kernel_lineage.rewrite.assists.row_loops import RowLoop, counts
+from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.shared_sums import (
     NoSuchLoop,
     exchanged,

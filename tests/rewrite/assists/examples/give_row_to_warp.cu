@@ -1679,3 +1679,44 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: one round may write what another one does
+__global__ void along(float* __restrict__ out, const float* __restrict__ x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) {
+        out[row * C + i] = x[row * C + i];
+        out[row * C + i + 1] = 2.0f * x[row * C + i];
+    }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: one round may write what another one does
+__global__ void along(float* out, const float* x, float* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) {
+        out[row * C + i] = i;
+        seen[row * C + i] = i + 1;
+    }
+}
+void run(float* out, const float* x, float* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- halves applies
+__global__ void halves(float* __restrict__ out, const float* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) return;
+    for (int i = 0; i < C; i++) {
+        out[row * 2 * C + i] = x[row * C + i];
+        out[row * 2 * C + C + i] = -x[row * C + i];
+    }
+}
+void run(float* out, const float* x, int N, int C) { halves<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- halves becomes
+__global__ void halves(float* __restrict__ out, const float* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row >= N) return;
+    for (int i = lane; i < C; i += 32) {
+        out[row * 2 * C + i] = x[row * C + i];
+        out[row * 2 * C + C + i] = -x[row * C + i];
+    }
+}
+void run(float* out, const float* x, int N, int C) { halves<<<((N + 127) / 128) * 32, 128>>>(out, x, N, C); }
