@@ -881,6 +881,11 @@ WORKLOADS = {
         workload("halves", "N = [1, 40]\nC = [1, 70]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
                  "out: output float32 [N, 2 * C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
+    "wider_rows": (
+        workload("wider_rows", "N = [1, 40]\nW = [7]\nV = [1, 70]\nC = [3]",
+                 'grid = ["ceil_div(N, 64)"]\nblock = [64]', "out: output float32 [N, V, C]",
+                 "x: input float32 [N, W, C]", "N: int32 = N", "W: int32 = W", "V: int32 = V", "C: int32 = C"),
+    ),
     "moved_rows": (
         workload("moved_rows", "N = [1, 40]\nC = [1, 70]\nK = [3]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "by: input float32 [K]", "N: int32 = N",

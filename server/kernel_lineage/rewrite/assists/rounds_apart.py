@@ -17,7 +17,7 @@ from kernel_lineage.rewrite.assists.counting_loops import counts
 from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
-from kernel_lineage.rewrite.assists.ranges_of_rounds import never_meet
+from kernel_lineage.rewrite.assists.ranges_of_rounds import never_meet, writes_its_own
 from kernel_lineage.rewrite.assists.written import dense
 
 _ROW_AXES = frozenset({"x", "y", "block", "lane", "warp", "slow"})
@@ -43,8 +43,13 @@ def check_rounds_apart(syntax: CudaSyntax, loop: Loop, changed: set[str], pitch:
             and len(access.indices) == 1
             and base is not None
             and not identifiers_in(base) & changed
-            and _moves(_named_value(syntax, loop, access.indices[0]), loop.counter, changed, pitch)
-            and (access.index.get(axis) in (1, -1) or pitch)
+            and (
+                (
+                    _moves(_named_value(syntax, loop, access.indices[0]), loop.counter, changed, pitch)
+                    and (access.index.get(axis) in (1, -1) or pitch)
+                )
+                or writes_its_own(syntax, loop, access)
+            )
         )
         if not own:
             raise Refusal(

@@ -735,3 +735,34 @@ void run(float* out, const float* x, const float* gain, int rows, int width) {
     dim3 grid(((rows + 127) / 128) * 128, 1);
     standardised_cells<<<grid, block>>>(out, x, gain, rows, width);
 }
+// --- wider_rows applies
+__device__ float sampled(const float* row, float at, int n, int C, int c) {
+    int i = min(max((int)at, 0), n - 1);
+    return row[i * C + c];
+}
+__global__ void wider_rows(float* __restrict__ out, const float* __restrict__ x, int N, int W, int V, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) return;
+    for (int v = 0; v < V; v++)
+        for (int c = 0; c < C; c++)
+            out[((size_t)row * V + v) * C + c] = sampled(x + row * W * C, (v + 0.5f) * W / V, W, C, c);
+}
+void run(float* out, const float* x, int N, int W, int V, int C) {
+    wider_rows<<<(N + 63) / 64, 64>>>(out, x, N, W, V, C);
+}
+// --- wider_rows becomes
+__device__ float sampled(const float* row, float at, int n, int C, int c) {
+    int i = min(max((int)at, 0), n - 1);
+    return row[i * C + c];
+}
+__global__ void wider_rows(float* __restrict__ out, const float* __restrict__ x, int N, int W, int V, int C) {
+    int row = blockIdx.x;
+    const int part = threadIdx.x;
+    if (row >= N) return;
+    for (int v = part; v < V; v += blockDim.x)
+        for (int c = 0; c < C; c++)
+            out[((size_t)row * V + v) * C + c] = sampled(x + row * W * C, (v + 0.5f) * W / V, W, C, c);
+}
+void run(float* out, const float* x, int N, int W, int V, int C) {
+    wider_rows<<<((N + 63) / 64) * 64, 256>>>(out, x, N, W, V, C);
+}
