@@ -829,3 +829,62 @@ def test_a_size_that_a_user_types_is_what_it_is_where_none_is_typed(tmp_path: Pa
     read = 'int n = 5000; for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "-n")) n = atoi(argv[++i]);'
     draft = drafted(tmp_path, host.replace("int n = 5000;", read))
     assert (draft.dims, draft.chosen) == ({"n": 5000}, ())
+
+
+POINTERS = """\
+__global__ void step(const float* in, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 0.5f * in[i];
+}
+int main() {
+    int n = 5000, steps = 10;
+    DECLARED
+    ALLOCATED
+    int now = 0;
+    for (int t = 0; t < steps; t++) {
+        step<<<(n + 255) / 256, 256>>>(POINTS, n);
+        now ^= 1;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "allocated"),
+    [
+        ("float* of[2];", "for (int k = 0; k < 2; k++) cudaMalloc(&of[k], n * sizeof(float));"),
+        ("float* of[2] = {nullptr, nullptr};", "for (auto& p : of) cudaMalloc(&p, n * sizeof(float));"),
+        ("std::vector<float*> of(2);", "for (float*& p : of) cudaMalloc((void**)&p, n * sizeof(float));"),
+        (
+            "std::array<float*, 2> of;",
+            "cudaMalloc(&of[0], n * 4); float*& second = of[1]; cudaMalloc(&second, n * 4);",
+        ),
+    ],
+)
+@pytest.mark.parametrize("points", ["of[now], of[now ^ 1]", "of[t & 1], of[(t + 1) % 2]", "&of[0][0], of[1]"])
+def test_buffers_that_an_array_of_pointers_holds(
+    tmp_path: Path, declared: str, allocated: str, points: str
+) -> None:
+    source = POINTERS.replace("DECLARED", declared).replace("ALLOCATED", allocated).replace("POINTS", points)
+    path = tmp_path / "step.cu"
+    path.write_text(source)
+    draft = draft_of(kernel_in_text(path.read_bytes(), "step"), path, measure=False)
+    assert not draft.missing
+    assert [(a.name, a.shape) for a in draft.arguments[:2]] == [("in", ("n",)), ("out", ("n",))]
+
+
+def test_an_element_of_an_array_whose_place_nothing_tells_points_nowhere(tmp_path: Path) -> None:
+    source = POINTERS.replace("DECLARED", "float* of[2]; extern int place;").replace("ALLOCATED", "")
+    path = tmp_path / "step.cu"
+    path.write_text(source.replace("POINTS", "of[place], of[1 - place]"))
+    draft = draft_of(kernel_in_text(path.read_bytes(), "step"), path, measure=False)
+    assert [m.partition(":")[0] for m in draft.missing] == ["the shape of in", "the shape of out"]
+
+
+def test_what_two_variables_hold_is_exchanged_before_the_launch(tmp_path: Path) -> None:
+    declared = "float *in, *out; cudaMalloc(&in, n * 8); cudaMalloc(&out, n * 4); std::swap(in, out);"
+    source = POINTERS.replace("DECLARED", declared).replace("ALLOCATED", "").replace("POINTS", "in, out")
+    path = tmp_path / "step.cu"
+    path.write_text(source)
+    draft = draft_of(kernel_in_text(path.read_bytes(), "step"), path, measure=False)
+    assert [a.shape for a in draft.arguments[:2]] == [("n",), ("n", "2")]

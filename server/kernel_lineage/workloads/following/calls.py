@@ -14,8 +14,8 @@ from kernel_lineage.workloads.following.bodies import Bodies
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostCode, bare_type, words_in
 from kernel_lineage.workloads.following.library import library_call
-from kernel_lineage.workloads.following.lists import method_of_list
-from kernel_lineage.workloads.following.names import Names, fetched
+from kernel_lineage.workloads.following.lists import MOST_ELEMENTS, method_of_list
+from kernel_lineage.workloads.following.names import Names, fetched, stored
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.tensors import (
     OPTIONS,
@@ -37,6 +37,7 @@ from kernel_lineage.workloads.following.values import (
     NotFollowed,
     Number,
     Opaque,
+    Place,
     Pointer,
     Record,
     Reference,
@@ -190,6 +191,8 @@ class Calls(Bodies):
         if last in _TO_VARIABLE and len(args) > 1:
             offset = args[3] if len(args) > 3 else plain(0)
             self._copied_to(text_of(nodes[0]).lstrip("& ").rsplit("::", 1)[-1], args[1], offset)
+        if last == "swap" and len(nodes) == 2:
+            return self._swapped(nodes, names)
         if last == "dim3":
             return dim3(args)
         if last in ("vector", "device_vector", "host_vector") and template is not None:
@@ -213,9 +216,19 @@ class Calls(Bodies):
             return self.record(vector, args)
         return library_call(last, args, self.sizes)
 
+    def _swapped(self, nodes: list[Node], names: Names) -> Value:
+        """What two places hold is exchanged. Raises `NotFollowed` for what is no place."""
+        first, second = (self.place_at(node, names) for node in nodes)
+        if first is None or second is None:
+            raise NotFollowed(f"`swap({', '.join(map(text_of, nodes))})`")
+        held = [fetched(place) or Opaque("nothing") for place in (first, second)]
+        stored(first, held[1])
+        stored(second, held[0])
+        return plain(0)
+
     def _copied_to(self, variable: str, value: Value, offset: Value) -> None:
         """Keep the structure that a variable of device code gets, as it is now; of another value nothing is kept."""
-        held = fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+        held = fetched(value) if isinstance(value, Place) else value
         self.sizes.copied.pop(variable, None)
         if isinstance(held, Record) and isinstance(offset, Number) and offset.value == 0:
             self.sizes.copied[variable] = Record(held.type, dict(held.fields))
@@ -258,6 +271,8 @@ class Calls(Bodies):
         """A vector of the host or the device: memory where it has a length, else a list."""
         kind = self.type_named(bare_type(element), names)
         one = bytes_of(kind)
+        if element.rstrip().endswith("*") and args and isinstance(args[0], Number):
+            return self.pointers(args[0], kind, element.count("*"), name)
         if args and isinstance(args[0], Number) and one is not None:
             filled = args[1].value if len(args) > 1 and isinstance(args[1], Number) else 0
             return Buffer(name, times(args[0], plain(one)), dtype=kind, cleared=filled == 0)
@@ -265,9 +280,15 @@ class Calls(Bodies):
             return Buffer(name, dtype=kind, untold=args[0].why)
         return list(args[0]) if args and isinstance(args[0], list) else list(args)
 
+    def pointers(self, count: Value, kind: str, stars: int, name: str) -> list[Value]:
+        """An array of pointers that point to nothing yet; without elements where nothing tells how many."""
+        is_told = isinstance(count, Number) and count.is_constant and count.value <= MOST_ELEMENTS
+        number = int(count.value) if isinstance(count, Number) and is_told else 0
+        return [self.unset(kind, stars, f"{name}_{at}") for at in range(number)]
+
     def _method(self, callee: Node, listed: Node | None, node: Node, names: Names) -> Value:
         base = self.value(callee.child_by_field_name("argument"), names)
-        if isinstance(base, (Reference, FieldReference)):
+        if isinstance(base, Place):
             base = fetched(base) or base
         field = callee.child_by_field_name("field")
         name, template = _last_name(field) if field is not None else ("", None)

@@ -27,6 +27,7 @@ from kernel_lineage.workloads.following.values import (
     Opaque,
     Pointer,
     Record,
+    Reference,
     Tensor,
     Value,
     plain,
@@ -53,6 +54,8 @@ _BYTE = 3
 _OPTIONAL = re.compile(r"(?:\w+::)*optional<(.*)>")
 
 
+_POINTERS = re.compile(r"std::array\s*<(?P<element>[^<>]*\*)\s*,(?P<count>[^<>]*)>\s*")
+"""The type of an array of pointers."""
 _ORDERS = frozenset({"<", "<=", ">", ">="})
 
 
@@ -213,14 +216,19 @@ class Declarations(Constructors):
                 )
                 value = self.of_elements(value, value_node, names)
             if is_array and value_node is None:
-                value = (
-                    []
-                    if stars or (kind in self.unit.fields and kind not in VECTORS)
-                    else self._array(declarator, kind, name, names)
-                )
+                value = self._array(declarator, kind, stars, name, names)
             named = self._named(value, value_node, name, kind, fixed, names)
             names.values[name] = named
             self.held_by(name, named)
+            if value_node is not None and any(n.type == "reference_declarator" for n in inside(declarator)):
+                self._refer(name, value_node, names)
+
+    def _refer(self, name: str, value: Node, names: Names) -> None:
+        """Let a name stand for the place that it is a reference to, if it is one."""
+        place = self.place_at(value, names)
+        if place is not None and place != Reference(names, name):
+            names.values.pop(name, None)
+            names.references[name] = place
 
     def take_apart(self, bound: Node, value: Value, names: Names) -> None:
         value = [*value.fields.values()] if isinstance(value, Record) else value
@@ -247,10 +255,14 @@ class Declarations(Constructors):
         except NotFollowed as error:
             return Opaque(str(error))
 
-    def _array(self, declarator: Node, kind: str, name: str, names: Names) -> Value:
-        """A C array: memory of the host."""
+    def _array(self, declarator: Node, kind: str, stars: int, name: str, names: Names) -> Value:
+        """A C array: memory of the host; of pointers or structures a list."""
         array = next(n for n in inside(declarator) if n.type == "array_declarator")
         count, one = self.either(array.child_by_field_name("size"), names), bytes_of(kind)
+        if stars:
+            return self.pointers(count, kind, stars, name)
+        if kind in self.unit.fields and kind not in VECTORS:
+            return []
         size = times(count, plain(one)) if isinstance(count, Number) and one is not None else None
         return Buffer(name, size, dtype=kind)
 
@@ -267,6 +279,9 @@ class Declarations(Constructors):
             elif node is not None:
                 return self.either(node, names)
             return self.constructed(vector[1], args, name, names)
+        if node is None and (array := _POINTERS.fullmatch(written)) is not None:
+            count = self.expanded(f"({array['count']})", names)
+            return self.pointers(count, bare_type(array["element"]), array["element"].count("*"), name)
         if node is None:
             return self.unset(kind, stars, name)
         named = self.either(node, names) if node.type == "initializer_list" and not stars else None

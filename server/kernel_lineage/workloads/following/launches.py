@@ -17,14 +17,13 @@ from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer,
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.values import (
     Buffer,
-    FieldReference,
     KernelName,
     NotFollowed,
     Number,
     Opaque,
+    Place,
     Pointer,
     Record,
-    Reference,
     Tensor,
     Value,
     plain,
@@ -188,7 +187,7 @@ class Launches(Declarations):
 
 
 def _at(value: Value) -> Value | None:
-    return fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+    return fetched(value) if isinstance(value, Place) else value
 
 
 def _numbers(value: Value) -> Iterator[Number]:

@@ -13,13 +13,12 @@ from kernel_lineage.workloads.following.names import fetched, stored
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.values import (
     Buffer,
-    FieldReference,
     NotFollowed,
     Number,
     Opaque,
+    Place,
     Pointer,
     Record,
-    Reference,
     Text,
     Typed,
     Value,
@@ -78,7 +77,7 @@ def library_call(name: str, args: list[Value], sizes: Sizes) -> Value:
 
 def buffer_at(value: Value) -> Buffer | None:
     """The buffer that a value is, or points to."""
-    if isinstance(value, (Reference, FieldReference)):
+    if isinstance(value, Place):
         inner = fetched(value)
         return buffer_at(inner) if inner is not None else None
     return value if isinstance(value, Buffer) else value.buffer if isinstance(value, Pointer) else None
@@ -108,7 +107,7 @@ def clear(record: Record) -> None:
 
 
 def _kept(place: Value, value: Value) -> None:
-    if isinstance(place, (Reference, FieldReference)):
+    if isinstance(place, Place):
         stored(place, value)
 
 
@@ -122,7 +121,7 @@ def _memory(name: str, args: list[Value], sizes: Sizes) -> Value | None:
     if name in ALLOCATORS and len(args) >= 2:
         place, size = args[0], args[1]
         label, kind = "", ""
-        if isinstance(place, (Reference, FieldReference)):
+        if isinstance(place, Place):
             before = fetched(place)
             label, kind = place.name, before.dtype if isinstance(before, Pointer) else ""
         nbytes = size if isinstance(size, Number) else None
@@ -138,7 +137,7 @@ def _memory(name: str, args: list[Value], sizes: Sizes) -> Value | None:
         return Pointer(Buffer("", total, cleared=name == "calloc"))
     if name.startswith(("cudaMemset", "memset", "hipMemset")) and len(args) >= 2:
         buffer = buffer_at(args[0])
-        record = fetched(args[0]) if isinstance(args[0], (Reference, FieldReference)) else args[0]
+        record = fetched(args[0]) if isinstance(args[0], Place) else args[0]
         if isinstance(record, Record):
             clear(record)
         elif buffer is not None:

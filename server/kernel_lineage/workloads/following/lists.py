@@ -12,7 +12,8 @@ from kernel_lineage.workloads.following.values import NotFollowed, Number, Value
 _LIST = re.compile(
     r"(?:\w+::)*(?:(?:vector|ArrayRef|IListRef|List)<\s*(?P<element>.*Tensor\b.*)>|I?TensorList(?:Ref)?)"
 )
-_MOST = 64
+MOST_ELEMENTS = 64
+"""Elements of a list that is followed, at most."""
 
 
 class GivenList(list[Value]):
@@ -29,7 +30,7 @@ class GivenList(list[Value]):
 
     def reach(self, count: int) -> None:
         """Let the list have so many elements at least. Raises `NotFollowed` where it was counted with fewer."""
-        if count > len(self) and (self.is_counted or count > _MOST):
+        if count > len(self) and (self.is_counted or count > MOST_ELEMENTS):
             raise NotFollowed(f"element {count - 1} of a list that is taken to have {len(self)}")
         self.extend(map(self._element, range(len(self), count)))
 
@@ -44,7 +45,7 @@ def elements_asked(name: str, functions: list[HostCode]) -> int:
     """How many elements of a parameter functions ask for by constants, as `inputs[2]` asks for three; one at least."""
     place = re.compile(rf"\b{re.escape(name)}\s*(?:\[\s*(\d+)\s*\]|\.\s*at\(\s*(\d+)\s*\))")
     asked = (int(m[1] or m[2]) + 1 for f in functions for m in place.finditer(text_of(f.body)))
-    return min(max(asked, default=1), _MOST)
+    return min(max(asked, default=1), MOST_ELEMENTS)
 
 
 def method_of_list(base: list[Value], name: str, args: list[Value]) -> Value:

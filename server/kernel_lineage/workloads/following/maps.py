@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.workloads.following.functions import bare_type, declared_name
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.statements import Follower
@@ -18,9 +18,9 @@ from kernel_lineage.workloads.following.values import (
     FieldReference,
     NotFollowed,
     Number,
+    Place,
     Pointer,
     Record,
-    Reference,
     Text,
     Value,
     plain,
@@ -129,27 +129,6 @@ class Maps(Follower):
             return False if any(isinstance(s, Pointer) and s.buffer is None for s in sides) else left is right
         return super()._equal(left, right)
 
-    def _do_declaration(self, node: Node, names: Names) -> None:
-        super()._do_declaration(node, names)
-        for declarator in node.children_by_field_name("declarator"):
-            target = declarator.child_by_field_name("declarator")
-            value = declarator.child_by_field_name("value")
-            if target is None or value is None or target.type != "reference_declarator":
-                continue
-            place = self._place(value, names)
-            name, _ = declared_name(target)
-            if place is not None and place != Reference(names, name):
-                names.values.pop(name, None)
-                names.references[name] = place
-
-    def _place(self, node: Node, names: Names) -> Reference | FieldReference | None:
-        """What a reference stands for: a variable, a field, a value of a map; None for what is no place."""
-        if node.type == "identifier":
-            holder = names.holder(text_of(node))
-            return Reference(holder, text_of(node)) if holder is not None else None
-        if node.type == "field_expression":
-            base = self.either(node.child_by_field_name("argument"), names)
-            field = text_of(node.child_by_field_name("field"))
-            return FieldReference(base, field) if isinstance(base, Record) and field in base.fields else None
+    def place_at(self, node: Node, names: Names) -> Place | None:
         entry = self._entry_at(node, names) if node.type == "subscript_expression" else None
-        return FieldReference(entry, _VALUE) if entry is not None else None
+        return FieldReference(entry, _VALUE) if entry is not None else super().place_at(node, names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.workloads.following.values import FieldReference, Reference, Value
+from kernel_lineage.workloads.following.values import ElementReference, Place, Reference, Value
 
 
 @dataclass(slots=True, eq=False)
@@ -16,8 +16,8 @@ class Names:
     values: dict[str, Value] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     """Alias of a type → that type."""
-    references: dict[str, Reference | FieldReference] = field(default_factory=dict)
-    """Parameters that stand for a variable of the caller."""
+    references: dict[str, Place] = field(default_factory=dict)
+    """Names that stand for a variable of the caller, a field or an element."""
 
     def holder(self, name: str) -> Names | None:
         """The names among which one is; None where nobody has it."""
@@ -57,16 +57,20 @@ class Names:
         return ""
 
 
-def fetched(reference: Reference | FieldReference) -> Value | None:
+def fetched(reference: Place) -> Value | None:
     """What is kept where a reference points."""
     if isinstance(reference, Reference):
         return reference.names.get(reference.name)
+    if isinstance(reference, ElementReference):
+        return reference.elements[reference.at]
     return reference.record.fields.get(reference.name)
 
 
-def stored(reference: Reference | FieldReference, value: Value) -> None:
+def stored(reference: Place, value: Value) -> None:
     """Keep a value where a reference points."""
     if isinstance(reference, Reference):
         reference.names.set(reference.name, value)
+    elif isinstance(reference, ElementReference):
+        reference.elements[reference.at] = value
     else:
         reference.record.fields[reference.name] = value

@@ -15,12 +15,15 @@ from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
+    Buffer,
+    ElementReference,
     FieldReference,
     FunctionName,
     KernelName,
     NotFollowed,
     Number,
     Opaque,
+    Place,
     Pointer,
     Record,
     Reference,
@@ -44,8 +47,7 @@ class Places(Members):
 
     def _subscript_expression(self, node: Node, names: Names) -> Value:
         base = self.value(node.child_by_field_name("argument"), names)
-        listed = node.child_by_field_name("indices") or node.child_by_field_name("index")
-        index = listed.named_child(0) if listed is not None and listed.named_child_count else None
+        index = _index_of(node)
         if isinstance(base, Typed):
             return base
         if isinstance(base, list):
@@ -75,7 +77,7 @@ class Places(Members):
     def _field_expression(self, node: Node, names: Names) -> Value:
         base = self.either(node.child_by_field_name("argument"), names)
         name = text_of(node.child_by_field_name("field"))
-        if isinstance(base, (Reference, FieldReference)):
+        if isinstance(base, Place):
             inner = fetched(base)
             base = inner if inner is not None else base
         if isinstance(base, list) and len(base) == 2 and name in ("first", "second"):
@@ -105,7 +107,7 @@ class Places(Members):
         inner = node.child_by_field_name("argument")
         if text_of(node.child_by_field_name("operator")) == "*":
             value = self.value(inner, names)
-            target = fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+            target = fetched(value) if isinstance(value, Place) else value
             if target is None:
                 raise NotFollowed(f"`{text_of(node)}`")
             return target
@@ -118,10 +120,41 @@ class Places(Members):
             base = self.value(inner.child_by_field_name("argument"), names)
             if isinstance(base, Record):
                 return FieldReference(base, text_of(inner.child_by_field_name("field")))
+        if inner is not None and inner.type == "subscript_expression":
+            return self._address_of_element(inner, names)
         value = self.value(inner, names)
         if isinstance(value, (KernelName, FunctionName)):
             return value
         raise NotFollowed(f"`{text_of(node)}`")
+
+    def _address_of_element(self, node: Node, names: Names) -> Value:
+        """`&dev[1]` of an array of pointers, and `&x[n]` as `x + n`. Raises `NotFollowed`."""
+        element = self._element_at(node, names)
+        if element is not None:
+            return element
+        base = self.value(node.child_by_field_name("argument"), names)
+        if not isinstance(base, (Pointer, Buffer)):
+            raise NotFollowed(f"`&{text_of(node)}`")
+        return self.operated("+", base, self.number(_index_of(node), names), text_of(node))
+
+    def place_at(self, node: Node, names: Names) -> Place | None:
+        """What a reference stands for: a variable, a field, an element; None for what is no place."""
+        if node.type == "identifier":
+            holder = names.holder(text_of(node))
+            return Reference(holder, text_of(node)) if holder is not None else None
+        if node.type == "field_expression":
+            base = self.either(node.child_by_field_name("argument"), names)
+            field = text_of(node.child_by_field_name("field"))
+            return FieldReference(base, field) if isinstance(base, Record) and field in base.fields else None
+        return self._element_at(node, names) if node.type == "subscript_expression" else None
+
+    def _element_at(self, node: Node, names: Names) -> ElementReference | None:
+        """The element of an array that a subscript stands for; None for one of something else, or of no place."""
+        array = node.child_by_field_name("argument")
+        base, at = self.either(array, names), self.either(_index_of(node), names)
+        if not isinstance(base, list) or not isinstance(at, Number) or not at.is_constant:
+            return None
+        return ElementReference(base, int(at.value), text_of(array)) if 0 <= at.value < len(base) else None
 
     def _assignment_expression(self, node: Node, names: Names) -> Value:
         left, right = (node.child_by_field_name(side) for side in ("left", "right"))
@@ -164,19 +197,18 @@ class Places(Members):
             self.store(target.named_child(0), value, names)
         elif target.type == "field_expression":
             base = self.value(target.child_by_field_name("argument"), names)
-            base = (fetched(base) or base) if isinstance(base, (Reference, FieldReference)) else base
+            base = (fetched(base) or base) if isinstance(base, Place) else base
             if isinstance(base, Record):
                 base.fields[text_of(target.child_by_field_name("field"))] = value
         elif target.type == "subscript_expression":
             base = self.value(target.child_by_field_name("argument"), names)
-            listed = target.child_by_field_name("indices") or target.child_by_field_name("index")
-            at = self.either(listed.named_child(0) if listed is not None else None, names)
+            at = self.either(_index_of(target), names)
             if isinstance(base, list) and isinstance(at, Number) and at.is_constant and 0 <= at.value < 64:
                 base.extend([Opaque("not set")] * (int(at.value) + 1 - len(base)))
                 base[int(at.value)] = value
         elif target.type == "pointer_expression":
             base = self.value(target.child_by_field_name("argument"), names)
-            if isinstance(base, (Reference, FieldReference)):
+            if isinstance(base, Place):
                 stored(base, value)
         elif target.type == "call_expression":
             self._store_at_end(target.child_by_field_name("function"), value, names)
@@ -196,6 +228,12 @@ class Places(Members):
         value = self._updated(self.either(target, names), operator, plain(1), text_of(node))
         self.store(target, value, names)
         return value
+
+
+def _index_of(subscript: Node) -> Node | None:
+    """What stands between the brackets."""
+    listed = subscript.child_by_field_name("indices") or subscript.child_by_field_name("index")
+    return listed.named_child(0) if listed is not None and listed.named_child_count else None
 
 
 def whole_numbers(values: Value) -> tuple[int, ...]:

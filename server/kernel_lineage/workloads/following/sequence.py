@@ -12,12 +12,13 @@ from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.clamps import clamp_of
-from kernel_lineage.workloads.following.functions import HostCode, host_code, words_in
+from kernel_lineage.workloads.following.functions import HostCode, declared_name, host_code, words_in
 from kernel_lineage.workloads.following.maps import Maps
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Asked, Sizes
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
+    ElementReference,
     NotFollowed,
     Number,
     Opaque,
@@ -273,10 +274,11 @@ class Sequence(Maps):
             )
             self._pass_over(node, names, NotFollowed(why))
             return
-        for value in values:
-            inner = Names(names)
-            inner.values[text_of(node.child_by_field_name("declarator")).lstrip("*& ")] = value
-            if not self._round(body, inner):
+        declarator = node.child_by_field_name("declarator")
+        name, _ = declared_name(declarator)
+        for at in range(len(values)):
+            element = ElementReference(values, at, name)
+            if not self._round(body, self.with_element(declarator, element, names)):
                 return
 
     def _pass_over(self, node: Node, names: Names, error: NotFollowed) -> None:

@@ -29,6 +29,7 @@ from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     NOTHING,
     Buffer,
+    ElementReference,
     NotFollowed,
     Number,
     Opaque,
@@ -291,8 +292,11 @@ class Follower(Fills):
         if len(numbers) > 1 and self.leads(body):
             inner.values[name] = self.sizes.of_list(name, numbers, self.function)
         elif isinstance(values, list) and values:
-            for value in values[: self.rounds_to_launch]:
-                element = self._with_element(declarator, value, names, is_size=self.leads(body))
+            is_size = self.leads(body)
+            for at in range(min(len(values), self.rounds_to_launch if is_size else ROUNDS)):
+                element = self.with_element(
+                    declarator, ElementReference(values, at, name), names, is_size=is_size
+                )
                 if not self._round(body, element):
                     return
             return
@@ -301,9 +305,15 @@ class Follower(Fills):
             return
         self._round(body, inner)
 
-    def _with_element(self, declarator: Node | None, value: Value, names: Names, *, is_size: bool) -> Names:
-        """The names in a round of a loop in which a declarator stands for a value: `item`, `[rows, cols]`."""
-        inner = Names(names)
+    def with_element(
+        self, declarator: Node | None, element: ElementReference, names: Names, *, is_size: bool = False
+    ) -> Names:
+        """The names in a round of a loop in which a declarator stands for an element: `item`, `[rows, cols]`."""
+        inner, value = Names(names), element.elements[element.at]
+        nodes = inside(declarator) if declarator is not None and not is_size else ()
+        if any(n.type == "reference_declarator" for n in nodes) and not isinstance(value, list):
+            inner.references[element.array] = element
+            return inner
         if declarator is not None and declarator.type == "structured_binding_declarator":
             self.take_apart(declarator, value, inner)
         else:

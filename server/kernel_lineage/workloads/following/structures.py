@@ -20,7 +20,7 @@ from kernel_lineage.workloads.following.names import fetched
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import VECTORS
 from kernel_lineage.workloads.following.unit import Unit
-from kernel_lineage.workloads.following.values import FieldReference, Record, Reference, Value
+from kernel_lineage.workloads.following.values import Place, Record, Value
 from kernel_lineage.workloads.following.ways import follow_way
 from kernel_lineage.workloads.following.workspaces import CLEARS, KEEPERS, call_around, callee_of
 
@@ -43,7 +43,7 @@ def structure_of(parameter: HostParameter, unit: Unit) -> tuple[HostParameter, .
 
 def record_of(value: Value | None) -> Record | None:
     """The structure that a value is, or points to."""
-    held = fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+    held = fetched(value) if isinstance(value, Place) else value
     return held if isinstance(held, Record) else None
 
 

@@ -317,6 +317,21 @@ class FieldReference:
     name: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ElementReference:
+    """An element of an array."""
+
+    elements: list[Value]
+    at: int
+    array: str
+    """How the array is called."""
+
+    @property
+    def name(self) -> str:
+        """What the element is called: `dev_0` of `dev[0]`."""
+        return f"{self.array}_{self.at}"
+
+
 @dataclass(frozen=True, slots=True)
 class Opaque:
     """A value of which nothing is known."""
@@ -340,9 +355,11 @@ class Typed:
     """A word that a program gets from whoever runs it, and that is what the program asks for."""
 
 
+Place = Reference | FieldReference | ElementReference
+"""Where a value is kept."""
 Value = (
     Number | Buffer | Pointer | Tensor | TypeName | Record | KernelName | FunctionName | Lambda | Reference
-    | FieldReference | Opaque | Text | Typed | list["Value"]
+    | FieldReference | ElementReference | Opaque | Text | Typed | list["Value"]
 )  # fmt: skip
 
 
