@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.expressions import evaluate_int
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.draft import draft_of
@@ -180,3 +181,97 @@ def test_rows_of_a_triton_kernel_begin_where_its_offsets_say_and_an_empty_test_s
     (end,) = shapes[rows] or ()
     assert values[begins] == f"offsets({end})" and values[rows].startswith("integers(0, ")
     assert draft.way != "test_empty in test_pooled.py"
+
+
+SEARCH = """__device__ int owner_of(const int* begins, int rows, int at) {
+  int lo = 0, hi = rows - 1;
+  while (lo < hi) {
+    const int mid = MIDDLE;
+    if (begins[mid] <= at) lo = mid; else hi = mid - 1;
+  }
+  return lo;
+}
+__global__ void spread(const float* x, const int* begins, float* out, int rows, int all) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= all) return;
+  const int row = owner_of(begins, rows, i);
+  out[i] = x[row] * (i - begins[row]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("middle", "names"),
+    [
+        ("(lo + hi + 1) / 2", {"begins"}),
+        ("(lo + hi + 1) >> 1", {"begins"}),
+        ("lo + (hi - lo + 1) / 2", {"begins"}),
+        ("(lo * 2 + 1) / 2", set()),
+        ("lo + 1", set()),
+    ],
+)
+def test_rows_begin_where_a_kernel_searches_by_halves(middle: str, names: set[str]) -> None:
+    source = read(SEARCH.replace("MIDDLE", middle).encode(), Language.CUDA)
+    assert row_offsets(source.kernels[0]) == names
+
+
+def test_a_tree_of_sums_searches_for_nothing() -> None:
+    text = """__global__ void sum(const int* x, int* out, int n) {
+  __shared__ int part[256];
+  part[threadIdx.x] = x[threadIdx.x];
+  for (int step = 128; step > 0; step = step / 2) {
+    __syncthreads();
+    if (threadIdx.x < step) part[threadIdx.x] += part[threadIdx.x + step];
+  }
+  out[0] = part[0];
+}
+"""
+    assert row_offsets(read(text.encode(), Language.CUDA).kernels[0]) == set()
+
+
+RAGGED = """#include <torch/extension.h>
+__global__ void pad(const float* packed, const int* begins, float* out, int most, int width) {
+  const int row = blockIdx.x / most, step = blockIdx.x % most;
+  const int from = begins[row] + step;
+  for (int d = threadIdx.x; d < width; d += blockDim.x)
+    out[(long)blockIdx.x * width + d] = from < begins[row + 1] ? packed[(long)from * width + d] : 0.f;
+}
+torch::Tensor padded(torch::Tensor packed, torch::Tensor begins, int64_t most) {
+  TORCH_CHECK(packed.dim() == 2 && begins.dim() == 1);
+  const int64_t rows = begins.size(0) - 1, width = packed.size(1);
+  auto out = torch::empty({rows, most, width}, packed.options());
+  pad<<<rows * most, 128>>>(packed.data_ptr<float>(), begins.data_ptr<int>(), out.data_ptr<float>(), most, width);
+  return out;
+}
+"""
+
+
+def test_a_tensor_of_rows_of_all_lengths_holds_as_many_as_the_offsets_end_with(tmp_path: Path) -> None:
+    (tmp_path / "ragged.cu").write_text(RAGGED)
+    draft = draft_for(tmp_path, "ragged.cu", "pad")
+    assert isinstance(draft, Draft), draft
+    assert draft.missing == ()
+    packed, begins, *_ = draft.arguments
+    assert packed.shape == ("packed_rows", "width")
+    assert begins.values == "offsets(packed_rows)"
+    assert begins.shape is not None and evaluate_int(begins.shape[0], draft.checked) >= 9
+
+
+def test_a_range_holds_at_the_least_sizes_too(tmp_path: Path) -> None:
+    (tmp_path / "pick.cu").write_text("""#include <torch/extension.h>
+__global__ void pick(const float* x, const int* at, float* out, int rows) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  const int from = at[i];
+  if (rows > 8 && (from < 0 || from >= rows)) return;
+  out[i] = x[from];
+}
+void launch(torch::Tensor x, torch::Tensor at, torch::Tensor out) {
+  const int rows = x.size(0);
+  TORCH_CHECK(x.dim() == 1 && at.size(0) == rows && at.dim() == 1 && out.size(0) == rows && out.dim() == 1);
+  pick<<<(rows + 127) / 128, 128>>>(x.data_ptr<float>(), at.data_ptr<int>(), out.data_ptr<float>(), rows);
+}
+""")
+    draft = draft_for(tmp_path, "pick.cu", "pick")
+    assert isinstance(draft, Draft), draft
+    assert next(a.values for a in draft.arguments if a.name == "at") == "integers(0, rows)"

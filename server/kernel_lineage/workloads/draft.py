@@ -45,6 +45,7 @@ from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.recorder import Recorder
+from kernel_lineage.workloads.row_offsets import with_several_rows
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.sizes_that_run import with_few_steps, with_whole_quotients
 from kernel_lineage.workloads.state import State
@@ -123,6 +124,7 @@ def draft_of(
             best = replace(best, assumed=(*best.assumed, f"{UNRECORDED}{why}"))
     if not best.recorded:
         best = with_few_steps(best, target, path, state.root) if measure else with_checked_sizes(best)
+    best = with_several_rows(best)
     if measure and not best.missing and not _unusable(best):
         best = with_ties(best, target, path, state.root)
         best = with_repeated_indices(best, target, path, state.root)

@@ -41,6 +41,7 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
         return draft
     first = next(iter(plans(draft.dims, draft.chosen, draft.told)))
     sizes = fitted_sizes(first.tried, draft.promises)
+    least = _least(draft, sizes, kernel, path, root) if wanted else None
     for name in wanted:
         for races, (largest, values, why) in product((True, False), [*_candidates(draft, name, sizes)]):
             small = replace(draft, dims=sizes, checked=sizes)
@@ -56,6 +57,8 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
                     races=races and (each_once is None or held == values),
                 )
                 for held in dict.fromkeys((largest, values))
+            ) and (
+                least is None or stays_in_bounds(_ranged(draft, name, largest), least, kernel, path, root)
             ):
                 missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
                 if each_once is not None and (count := _count(draft, name)) != each_once[1]:
@@ -65,6 +68,16 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
                 draft = _ranged(draft, name, values)
                 break
     return draft
+
+
+def _least(
+    draft: Draft, sizes: Mapping[str, int], kernel: Target, path: Path, root: Path
+) -> dict[str, int] | None:
+    """The least sizes of what is chosen; None where the kernel leaves its buffers there whatever its indices are."""
+    least = fitted_sizes({**sizes, **dict.fromkeys(draft.chosen, 1)}, draft.promises)
+    if least == sizes or broken(least, draft.promises):
+        return None
+    return least if stays_in_bounds(draft, least, kernel, path, root) else None
 
 
 def with_distinct_indices(draft: Draft) -> Draft | None:

@@ -76,7 +76,8 @@ class DraftArgument:
     value: str | float | None = None
     place: tuple[int, int] | None = None
     """Where a field of a structure by value lies: the kernel's parameter, by number, and the bytes before the field."""
-
+    asked: tuple[str, ...] = ()
+    """Where the shape is not known: the extents that the host code asks a tensor for, "" for those that it does not."""
     descriptor: tuple[str, ...] = ()
     """Triton: the block of the tensor descriptor by which the launch gives the buffer."""
     variable: str = ""

@@ -16,7 +16,7 @@ from kernel_lineage.workloads.following.accessors import is_accessor, structure_
 from kernel_lineage.workloads.following.callers import Callers, by_callers
 from kernel_lineage.workloads.following.compiled_sizes import is_large, with_compiled_sizes
 from kernel_lineage.workloads.following.copied import words_of
-from kernel_lineage.workloads.following.extents import shape_of
+from kernel_lineage.workloads.following.extents import asked_of, shape_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.gathered import Gathered
@@ -326,7 +326,9 @@ def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts
         why = why and f"bytes are allocated, and {why}"
         facts.missing.append(f"{UNSHAPED}{name}: {why or f'nothing allocates `{argument.written}`'}")
     values = values_of(name, buffer, role, dtype, facts) if role != "output" else ""
-    return DraftArgument(name, role, dtype, shape, values)
+    return DraftArgument(
+        name, role, dtype, shape, values, asked=asked_of(buffer, facts) if shape is None else ()
+    )
 
 
 def values_of(name: str, buffer: Buffer | None, role: str, dtype: str | None, facts: Gathered) -> str:

@@ -62,6 +62,13 @@ def shape_of(
     return tuple(map(facts.expression, numbers)) or ("1",)
 
 
+def asked_of(buffer: Buffer | None, facts: Gathered) -> tuple[str, ...]:
+    """The extents that host code asks a tensor for, "" for each that it does not; none where its rank is not known."""
+    tensor = buffer.tensor if buffer is not None else None
+    places = range(tensor.rank or 0) if tensor is not None else ()
+    return tuple(facts.expression(tensor.sizes[at]) if tensor and at in tensor.sizes else "" for at in places)
+
+
 def _is_for_largest(buffer: Buffer, extents: Sequence[Number], facts: Gathered) -> bool:
     """Whether a buffer is allocated once, for the largest of the sizes that the caller goes through."""
     names = {name for number in extents for name in names_in_order(number.text)}
