@@ -17,8 +17,15 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Parameter, SourceFile
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.following.changed_arrays import changed_arrays
 from kernel_lineage.workloads.following.fields import alias_of, passed
-from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, declared_name
+from kernel_lineage.workloads.following.functions import (
+    HostCode,
+    HostParameter,
+    bare_type,
+    declared_name,
+    element_of_vector,
+)
 from kernel_lineage.workloads.following.launch_site import meanings_of, translated
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
@@ -50,7 +57,8 @@ from kernel_lineage.workloads.following.values import (
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.following.written import tidy
-from kernel_lineage.workloads.host_program import HostProgram, buffer_of, step_renamed
+from kernel_lineage.workloads.host_copies import COPIES, copy_kernels, copy_step, without_copies
+from kernel_lineage.workloads.host_program import HostProgram, OfTorch, buffer_of, step_renamed
 
 STREAM = "cudaStream_t"
 """A type of parameters of which a workload has none."""
@@ -71,7 +79,9 @@ def read_host_function(
     reading.called_again(function, reading.arguments_of(function))
     if not any(isinstance(step, LaunchStep) for step in reading.steps):
         raise Unreadable(file.hosts(name)[0].node.start_point[0] + 1, f"`{name}` launches no kernel")
-    return HostProgram(tuple(reading.steps), tuple(reading.scratch), calls=reading.calls)
+    steps, scratch = without_copies(reading.steps, reading.scratch, source, workload, reading.shapes)
+    copies = OfTorch(copy_kernels(steps))
+    return HostProgram(tuple(steps), tuple(scratch), calls=reading.calls, of_torch=copies)
 
 
 class Reading(Sequence):
@@ -211,12 +221,19 @@ class Reading(Sequence):
             values |= self._structures(function, [order.get(p.name, "") for p in function.parameters])
         return {**values, **self.object_of(function, values)}
 
-    def _argument_at(self, name: str, parameter: HostParameter) -> Address:
+    def _argument_at(self, name: str, parameter: HostParameter) -> Address | Buffer:
         """The first element of a buffer of the workload, as a parameter or field points to it."""
-        kind = alias_of(bare_type(parameter.type), self.unit)
+        element = element_of_vector(parameter)
+        kind = alias_of(element or bare_type(parameter.type), self.unit)
         buffer = Buffer(name, dtype=kind if bytes_of(kind) else "")
         self.memory[buffer] = name
-        return Address(buffer, buffer.dtype)
+        if not element:
+            return Address(buffer, buffer.dtype)
+        argument = self.workload.argument(name)
+        buffer.size = plain(bytes_of(kind) or 1)
+        for extent in (argument.shape or ()) if argument is not None else ():
+            buffer.size = times(self._over_workload(str(extent)), buffer.size)
+        return buffer
 
     def _structures(self, function: HostCode, order: list[str]) -> dict[str, Value]:
         """The parameters that are structures, as callers make them, over the workload."""
@@ -287,6 +304,23 @@ class Reading(Sequence):
         """A number that an expression of the workload gives."""
         value = evaluate(text, self.shapes[0])
         return plain(value) if text.isdigit() else made(value, text)
+
+    def _pass_over(self, node: Node, names: Names, error: NotFollowed) -> None:
+        """As before. Raises the error too where the statement may change an array that a workload or a launch has."""
+        if any(self._has(names.get(name)) for name in changed_arrays(node)):
+            raise error
+        super()._pass_over(node, names, error)
+
+    def store(self, target: Node | None, value: Value, names: Names) -> None:
+        if target is not None and target.type in ("subscript_expression", "pointer_expression"):
+            base = self.either(target.child_by_field_name("argument"), names)
+            if self._has(base):
+                raise NotFollowed(f"`{text_of(target)}`, which the host sets,")
+        super().store(target, value, names)
+
+    def _has(self, value: Value | None) -> bool:
+        """Whether a value points into memory of the workload, or of the program's own."""
+        return value is not None and buffer_at(value) in self.memory
 
     def _do_declaration(self, node: Node, names: Names) -> None:
         if not any(text_of(child) == "static" for child in node.children):
@@ -455,6 +489,9 @@ class Reading(Sequence):
                 raise NotFollowed(f"the size of `{name}()`")
             self._allocate(buffer)
             return True
+        if name in COPIES and len(args) >= 3:
+            self.steps.append(self._copied(args, name))
+            return True
         if name in CLEARS and len(args) >= 3:
             target = args[0]
             memory = self._kept(buffer_at(target), f"{name}()")
@@ -466,6 +503,15 @@ class Reading(Sequence):
             self.steps.append(MemsetStep(memory, value, self.expression(args[2]), start))
             return True
         return False
+
+    def _copied(self, args: list[Value], name: str) -> LaunchStep:
+        """A copy between memory that is known here. Raises `NotFollowed` for another one."""
+        to, origin = (self._operand(LaunchArgument(arg, f"{name}()"), None) for arg in args[:2])
+        sizes = {self._itemsize(arg) for arg in args[:2]}
+        if len(sizes) > 1 or not buffer_of(to) or not buffer_of(origin):
+            raise NotFollowed(f"`{name}()`")
+        (one,) = sizes
+        return copy_step(to, origin, self.expression(divided(self._as_number(args[2]), plain(one))), one)
 
     @staticmethod
     def _as_number(value: Value) -> Number:

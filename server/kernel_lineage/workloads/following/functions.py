@@ -13,6 +13,8 @@ from kernel_lineage.kernels.words import WORD
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|inline|constexpr|__restrict__|__restrict|restrict|struct|typename|enum|class)\b"
 )
+_VECTOR = re.compile(r"(?:std::)?vector<(\w(?:[\w: ]*\w)?)>")
+"""A vector as `bare_type` leaves it: of one of pointers a blank is left."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -65,6 +67,12 @@ def words_in(node: Node) -> frozenset[str]:
 def bare_type(written: str) -> str:
     """A type without qualifiers, stars and references."""
     return " ".join(_QUALIFIERS.sub(" ", written).replace("*", " ").replace("&", " ").split())
+
+
+def element_of_vector(parameter: HostParameter) -> str:
+    """The type of the elements of a parameter that is a vector of the host; "" for another one."""
+    match = _VECTOR.fullmatch(parameter.type) if not parameter.stars else None
+    return match[1] if match is not None else ""
 
 
 def declared_name(declarator: Node | None) -> tuple[str, int]:

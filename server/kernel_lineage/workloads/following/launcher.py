@@ -13,11 +13,17 @@ from functools import partial
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, Parameter, SourceFile, Span
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.draft import argument_of
 from kernel_lineage.workloads.following.fields import alias_of
-from kernel_lineage.workloads.following.functions import HostCode, HostParameter, declared_name
+from kernel_lineage.workloads.following.functions import (
+    HostCode,
+    HostParameter,
+    declared_name,
+    element_of_vector,
+)
 from kernel_lineage.workloads.following.gathered import Gathered
 from kernel_lineage.workloads.following.largest_launch import draft_by_sizes, in_order
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
@@ -33,13 +39,20 @@ from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number, Opaque
 from kernel_lineage.workloads.following.ways import follow_way
 from kernel_lineage.workloads.following.workspaces import CLEARS
-from kernel_lineage.workloads.model import Draft, Role
+from kernel_lineage.workloads.model import Draft, DraftArgument, Role
 
 LAUNCHED_ALONE = ("1",), ("128",)
 """The grid and the block of a workload of a host function, of which none takes the grid."""
 _STREAM = "cudaStream_t"
 _NOWHERE = Span(0, 0, 0, 0)
 _DEPTH = 4
+_FIRST = re.compile(r"(?:\.|->)(?:data|begin)\s*\(\s*\)")
+"""What gives a pointer to a vector's first element."""
+_COUNTS = re.compile(r"\w+<=?(\w+)")
+_ROUNDS = 3
+"""Rounds of a loop around launches that a workload goes through: an odd number, so that two buffers which change
+places do not come to lie as before.
+"""
 
 
 def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
@@ -59,15 +72,22 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
 def _draft(launcher: Launcher, unit: Unit, path_name: str, launch: Launched, sizes: Sizes) -> Draft:
     function = launch.frames[-1].function
     roles: dict[str, Role] = {}
-    for parameter, role in _touched(launcher.source, function, unit, _DEPTH):
+    used: set[str] = set()
+    for parameter, role, is_copied in _touched(launcher.source, function, unit, _DEPTH):
         roles[parameter] = together(roles[parameter], role) if parameter in roles else role
+        used |= set() if is_copied else {parameter}
     facts = Gathered(unit, sizes, {}, launch)
     arguments = tuple(
-        argument_of(_parameter(part, unit), value, roles.get(value.written, "input"), facts)
+        replace(
+            argument_of(_parameter(part, unit), value, roles.get(value.written, "input"), facts),
+            # Kernels get copies of it, in memory of the function's own.
+            noalias=value.written in roles.keys() - used,
+        )
         for p, argument in zip(function.parameters, launch.arguments, strict=True)
         if p.type != _STREAM
         for part, value in _parts(p, argument, function, roles, facts)
     )
+    arguments = tuple(_with_few_rounds(arguments, function, facts))
     dims, promises = facts.dims(arguments)
     return Draft(
         launcher.name,
@@ -83,6 +103,35 @@ def _draft(launcher: Launcher, unit: Unit, path_name: str, launch: Launched, siz
         assumed=(*sizes.said_of(dims), *facts.said),
         missing=tuple(dict.fromkeys(facts.missing)),
     )
+
+
+def _with_few_rounds(
+    arguments: tuple[DraftArgument, ...], function: HostCode, facts: Gathered
+) -> Iterator[DraftArgument]:
+    """The arguments with few rounds of loops around launches, where nothing else hangs on how many there are."""
+    shapes = [extent for argument in arguments for extent in argument.shape or ()]
+    extents = {name for extent in shapes for name in WORD.findall(extent)}
+    for argument in arguments:
+        text = str(argument.value)
+        is_size = bool(extents & {*WORD.findall(text)})
+        if argument.kind == "scalar" and not is_size and argument.name in _counts(function):
+            size = facts.sizes.dims.get(text, int(text) if text.isdigit() else 0)
+            if size > _ROUNDS:
+                facts.said.append(f"{argument.name} is taken to be {_ROUNDS}: so often does a loop launch")
+                facts.texts = [t for t in facts.texts if t != text]
+                argument = replace(argument, value=str(_ROUNDS))
+        yield argument
+
+
+def _counts(function: HostCode) -> set[str]:
+    """The names that say how many rounds of one step a loop with launches has."""
+    loops = [n for n in inside(function.body) if n.type == "for_statement" and "<<<" in text_of(n)]
+    return {
+        match[1]
+        for loop in loops
+        if (match := _COUNTS.fullmatch("".join(text_of(loop.child_by_field_name("condition")).split())))
+        and text_of(loop.child_by_field_name("update")).count("++")
+    }
 
 
 def _parts(
@@ -112,11 +161,16 @@ def _parts(
 
 def _parameter(parameter: HostParameter, unit: Unit) -> Parameter:
     kind = parameter.type
+    if element := element_of_vector(parameter):
+        return Parameter(parameter.name, f"{element}*", _NOWHERE, DTYPES.get(alias_of(element, unit)), True)
     return Parameter(parameter.name, kind, _NOWHERE, DTYPES.get(alias_of(kind, unit)), parameter.stars > 0)
 
 
-def _touched(source: SourceFile, function: HostCode, unit: Unit, depth: int) -> Iterator[tuple[str, Role]]:
-    """The function's parameters with what each launch, memset or called function does with them, in order.
+def _touched(
+    source: SourceFile, function: HostCode, unit: Unit, depth: int
+) -> Iterator[tuple[str, Role, bool]]:
+    """The function's parameters with what each launch, memset, copy or called function does with them, in order; and
+    whether that is a copy.
 
     All branches count, whichever of them a caller takes.
     """
@@ -131,19 +185,21 @@ def _touched(source: SourceFile, function: HostCode, unit: Unit, depth: int) -> 
         if kernel is not None and any(c.type == "kernel_call_syntax" for c in node.children):
             names = [p.name for p in kernel.parameters]
             roles: Mapping[str, Role] = roles_of(kernel)
-            touched = [(n, roles[n]) for n in names if n in roles]
+            touched = [(n, roles[n], False) for n in names if n in roles]
         elif name in CLEARS and args:
-            names, touched = [""], [("", "output")]
+            names, touched = [""], [("", "output", False)]
+        elif name.startswith(("cudaMemcpy", "hipMemcpy")) and len(args) > 1:
+            names, touched = ["to", "from"], [("from", "input", True), ("to", "output", True)]
         elif called and called[0] is not function and depth:
             names = [p.name for p in called[0].parameters]
             touched = list(_touched(source, called[0], unit, depth - 1))
         else:
             continue
         inner = dict(zip(names, args, strict=False))
-        for place, role in touched:
+        for place, role, is_copied in touched:
             parameter, dot, field = place.partition(".")
             if parameter in inner:
-                yield _root(inner[parameter] + dot + field, function, values), role
+                yield _root(inner[parameter] + dot + field, function, values), role, is_copied
 
 
 def _values(function: HostCode) -> dict[str, str]:
@@ -163,6 +219,7 @@ def _root(expression: str, function: HostCode, values: Mapping[str, str]) -> str
     names = {p.name for p in function.parameters}
     for _ in range(_DEPTH):
         plain = re.sub(r"^(?:\(\s*[\w\s]+\*+\s*\)|&)\s*", "", expression.strip()).lstrip("(&")
+        plain = _FIRST.sub("", plain)
         name = re.match(r"(\w*)((?:(?:\.|->)\w+)?)", plain)
         root, field = (name[1], name[2]) if name is not None else ("", "")
         if root in names or root not in values:
