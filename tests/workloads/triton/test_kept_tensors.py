@@ -26,6 +26,16 @@ def update(p, m):
     blend[(triton.cdiv(p.numel(), 64),)](p, m, p.numel(), BLOCK=64)
 
 
+def update_all(params, state):
+    for name, p in params.items():
+        update(p, state["m"][name])
+
+
+def update_pairs(pairs):
+    for p, m in pairs:
+        update(p, m)
+
+
 def fresh(p):
     m = torch.zeros_like(p)
     update(p, m)
@@ -53,6 +63,8 @@ USES = {
     "an optimizer's state": ("Averaged([p]).step()", False),
     "an object's tensor": ("Meter(50).add(p)", False),
     "what a test hands on": ("update(p, torch.zeros_like(p))", False),
+    "a dict of a dict": ('update_all({"w": p}, {"m": {"w": torch.zeros_like(p)}})', False),
+    "tuples in a list": ("update_pairs([(p, torch.zeros_like(p))])", False),
     "what a function clears each time": ("fresh(p)", True),
 }
 

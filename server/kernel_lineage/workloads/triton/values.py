@@ -257,7 +257,15 @@ def packed(tensor: Tensor) -> Tensor:
 
 
 def anything(value: object) -> object:
-    """A tensor that may hold other elements than it was made with, as others have had it by then."""
+    """A tensor that may hold other elements than it was made with, as others have had it by then; so may those in lists
+    and dicts, which stay the same objects.
+    """
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(map(anything, value))
+    if isinstance(value, (list, dict)):
+        for place, held in [*(value.items() if isinstance(value, dict) else enumerate(value))]:
+            if (other := anything(held)) is not held:
+                value[place] = other
     return replace(value, cleared=False) if isinstance(value, Tensor) and value.cleared else value
 
 
