@@ -888,3 +888,67 @@ def test_what_two_variables_hold_is_exchanged_before_the_launch(tmp_path: Path) 
     path.write_text(source)
     draft = draft_of(kernel_in_text(path.read_bytes(), "step"), path, measure=False)
     assert [a.shape for a in draft.arguments[:2]] == [("n",), ("n", "2")]
+
+
+STATE = """\
+__global__ void momentum(float* w, const float* g, TYPE* m, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    m[i] = 0.9f * m[i] + g[i];
+    w[i] -= 0.01f * m[i];
+}
+void step(float* w, const float* g, TYPE* m, int n) {
+    momentum<<<(n + 255) / 256, 256>>>(w, g, m, n);
+}
+int main() {
+    int n = 5000, steps = 50;
+    float *w, *g;
+    TYPE* m;
+    float* host = (float*)calloc(n, sizeof(float));
+    cudaMalloc(&w, n * sizeof(float));
+    cudaMalloc(&g, n * sizeof(float));
+    cudaMalloc(&m, n * sizeof(TYPE));
+    BEFORE
+    LOOP
+    cudaMemcpy(host, w, n * sizeof(float), cudaMemcpyDeviceToHost);
+}
+"""
+CLEARS = "cudaMemset(m, 0, n * sizeof(TYPE));"
+EACH = "for (int t = 0; t < steps; t++)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "loop", "values"),
+    [
+        ("float", CLEARS, f"{EACH} momentum<<<(n + 255) / 256, 256>>>(w, g, m, n);", ""),
+        ("float", CLEARS, f"{EACH} step(w, g, m, n);", ""),
+        ("float", CLEARS, "int t = 0; while (t < steps) { step(w, g, m, n); t++; }", ""),
+        ("float", CLEARS, "for (float rate : {0.1f, 0.2f}) step(w, g, m, n);", ""),
+        (
+            "float",
+            "cudaMemcpy(m, host, n * sizeof(float), cudaMemcpyHostToDevice);",
+            f"{EACH} step(w, g, m, n);",
+            "",
+        ),
+        ("float", "", f"{EACH} {{ {CLEARS} step(w, g, m, n); }}", "integers(0, 1)"),
+        ("float", CLEARS, "step(w, g, m, n);", "integers(0, 1)"),
+        (
+            "float",
+            CLEARS,
+            f"step(w, g, m, n); {EACH} step(w, g, m, n);",
+            "integers(0, 1)",
+        ),
+        ("float", CLEARS, f"{EACH} step(w, g, m + t * 8, n);", "integers(0, 1)"),
+        ("int", CLEARS, f"{EACH} step(w, g, m, n);", "integers(0, 1)"),
+    ],
+)
+def test_a_state_that_is_zero_before_a_loop_goes_on_in_it(
+    tmp_path: Path, kind: str, before: str, loop: str, values: str
+) -> None:
+    source = STATE.replace("BEFORE", before).replace("LOOP", loop).replace("TYPE", kind)
+    path = tmp_path / "momentum.cu"
+    path.write_text(source)
+    draft = draft_of(kernel_in_text(path.read_bytes(), "momentum"), path, measure=False)
+    m = argument(draft, "m")
+    assert m.values == values
+    assert m.kind == "inout" or values

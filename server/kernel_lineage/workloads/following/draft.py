@@ -274,9 +274,17 @@ def _with_workspaces(
     facts: Gathered,
 ) -> Iterator[DraftArgument]:
     writes = {a.name: p.given.written for a, p in zip(arguments, parts, strict=True) if a.kind in _WRITTEN}
+    states = {
+        a.name
+        for a, p in zip(arguments, parts, strict=True)
+        if (buffer := buffer_at(p.given.value)) is not None and goes_on(buffer, a.kind, a.dtype, facts)
+    }
     for argument in arguments:
         others = [text for name, text in writes.items() if name != argument.name]
-        if argument.kind == "inout" and is_workspace(writes[argument.name], kernel, launch.frames, others):
+        if argument.name in states or argument.kind != "inout":
+            yield argument
+            continue
+        if is_workspace(writes[argument.name], kernel, launch.frames, others):
             facts.said.append(f"{argument.name} is a workspace: nothing reads what a launch leaves there")
             argument = replace(argument, kind="scratch")
         yield argument
@@ -335,6 +343,9 @@ def values_of(name: str, buffer: Buffer | None, role: str, dtype: str | None, fa
     """What a buffer that is read holds before the launch."""
     is_float = dtype is None or dtype.startswith(("float", "bfloat"))
     # A program that has nothing to compute with clears what it only reads; zeros tell no kernel from another.
+    if buffer is not None and goes_on(buffer, role, dtype, facts):
+        facts.said.append(f"{name} goes on from round to round of a loop, before which alone it is cleared")
+        return ""
     if buffer is not None and buffer.cleared and not (is_float and role == "input"):
         facts.said.append(f"{name} is cleared before the launch")
         return ZEROS
@@ -353,6 +364,15 @@ def values_of(name: str, buffer: Buffer | None, role: str, dtype: str | None, fa
         return ""
     facts.said.append(f"{name} is taken to hold numbers below 8")
     return "integers(0, 8)"
+
+
+def goes_on(buffer: Buffer, role: str, dtype: str | None, facts: Gathered) -> bool:
+    """Whether a launch in a loop finds what the one before it has left in a buffer of floats, as in a state that is
+    zero before the first one. Whole numbers may be flags or counters, which every launch leaves as it found them.
+    """
+    is_float = dtype is None or dtype.startswith(("float", "bfloat"))
+    is_before = buffer.cleared and buffer.cleared_in < facts.sizes.loops
+    return is_before and role == "inout" and is_float and id(buffer) not in facts.in_parts
 
 
 def _scalar(value: Number, dtype: str | None, facts: Gathered) -> str:

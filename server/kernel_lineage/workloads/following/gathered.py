@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.expressions import names as names_in
-from kernel_lineage.kernels.words import with_meanings
+from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.following.launches import Launched
+from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number, Opaque, Value
@@ -23,6 +24,9 @@ class Gathered:
         self.unit, self.sizes = unit, sizes
         self.lists = names_used(launch) & set(sizes.lists)
         """The sizes of the launch that a caller goes through a list for."""
+        parts = (a for a in launch.arguments if _is_part(a.written, launch, sizes.going))
+        self.in_parts = {id(buffer_at(argument.value)) for argument in parts}
+        """The buffers of which each round of a loop takes a part of its own."""
         self.types = types
         """Type parameter of a template → what it stands for, filled in as that is found."""
         self.type_parameters: set[str] = set()
@@ -66,6 +70,18 @@ class Gathered:
         order = [n for text in texts for n in names_in_order(text)]
         names = [n for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims]
         return {n: sizes.dims[n] for n in names}, tuple(p for p, about in over.items() if about & used)
+
+
+def _is_part(written: str, launch: Launched, going: Set[str]) -> bool:
+    """Whether an argument of a launch, or what a caller hands on for it, is told by the variable of a loop."""
+    for frame in reversed(launch.frames):
+        if going & {*WORD.findall(written)}:
+            return True
+        places = [p.name for p in frame.function.parameters]
+        if written not in places or places.index(written) >= len(frame.arguments):
+            return False
+        written = frame.arguments[places.index(written)]
+    return bool(going & {*WORD.findall(written)})
 
 
 def _over(text: str, dims: Mapping[str, int]) -> bool:

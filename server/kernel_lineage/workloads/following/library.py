@@ -143,11 +143,13 @@ def _memory(name: str, args: list[Value], sizes: Sizes) -> Value | None:
         elif buffer is not None:
             buffer.cleared = isinstance(args[1], Number) and args[1].value == 0
             buffer.cleared_bytes = args[2] if len(args) > 2 else None
+            buffer.cleared_in = sizes.loops
         return plain(0)
     if name.startswith(("cudaMemcpy", "memcpy", "hipMemcpy")) and len(args) >= 2:
         target, origin = buffer_at(args[0]), buffer_at(args[1])
         if target is not None and origin is not None:
             target.cleared, target.below = origin.cleared, origin.below
+            target.cleared_in = sizes.loops
         elif target is not None:
             target.cleared = False
         return plain(0)

@@ -11,9 +11,7 @@ from kernel_lineage.workloads.following.lists import GivenList
 from kernel_lineage.workloads.following.literals import DEVICE, DEVICE_LISTS
 from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
-from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import INTEGERS
-from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     ElementReference,
@@ -40,11 +38,6 @@ _AXES = ("x", "y", "z", "w")
 class Places(Members):
     """Follows what names a place, and what is put there."""
 
-    def __init__(self, unit: Unit, sizes: Sizes) -> None:
-        super().__init__(unit, sizes)
-        self.going: set[str] = set()
-        """Variables by which loops count that lead to the launch."""
-
     def _subscript_expression(self, node: Node, names: Names) -> Value:
         base = self.value(node.child_by_field_name("argument"), names)
         index = _index_of(node)
@@ -52,7 +45,7 @@ class Places(Members):
             return base
         if isinstance(base, list):
             numbers = whole_numbers(base)
-            if len(numbers) > 1 and index is not None and text_of(index) in self.going:
+            if len(numbers) > 1 and index is not None and text_of(index) in self.sizes.going:
                 list_name = text_of(node.child_by_field_name("argument"))
                 return self.sizes.of_list(list_name, numbers, self.function)
             place = self.number(index, names)

@@ -151,6 +151,10 @@ class Sizes:
     """The variables by which loops number their launches that are dims; None for all of them."""
     in_code: dict[str, int] = field(default_factory=dict)
     """Dim → the size that the code gives it."""
+    loops: int = 0
+    """The loops around what is followed that lead to the launch."""
+    going: set[str] = field(default_factory=set)
+    """The variables by which such loops count."""
     of_callers: set[str] = field(default_factory=set)
     """Tensors whose extents a caller gives."""
     ones: set[tuple[str, int]] = field(default_factory=set)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from tree_sitter import Node
@@ -243,7 +244,7 @@ class Follower(Fills):
         if first is not None:
             (self.run if first.type == "declaration" else self.either)(first, inner)
         if self.leads(node.child_by_field_name("body")):
-            self.going |= set(inner.values)
+            self.sizes.going |= set(inner.values)
             self._number_rounds(condition, update, inner, before)
         self.loop(node, condition, update, inner)
 
@@ -272,9 +273,14 @@ class Follower(Fills):
         self.loop(node, node.child_by_field_name("condition"), None, names)
 
     def _do_do_statement(self, node: Node, names: Names) -> None:
-        self._round(node.child_by_field_name("body"), names)
+        with self._around(node.child_by_field_name("body")):
+            self._round(node.child_by_field_name("body"), names)
 
     def _do_for_range_loop(self, node: Node, names: Names) -> None:
+        with self._around(node.child_by_field_name("body")):
+            self._go_over(node, names)
+
+    def _go_over(self, node: Node, names: Names) -> None:
         values = self.either(node.child_by_field_name("right"), names)
         body = node.child_by_field_name("body")
         inner = Names(names)
@@ -341,6 +347,24 @@ class Follower(Fills):
         body = node.child_by_field_name("body")
         if not self.leads(body) and body is not None and self.fills(body, condition, names):
             return
+        with self._around(body):
+            self._turns(body, condition, update, names)
+
+    @contextmanager
+    def _around(self, body: Node | None) -> Iterator[None]:
+        """Count a loop around what is followed, if it leads to the launch; there its loops stay counted."""
+        leads = self.leads(body)
+        self.sizes.loops += leads
+        try:
+            yield
+        except Reached:
+            raise
+        except Exception:
+            self.sizes.loops -= leads
+            raise
+        self.sizes.loops -= leads
+
+    def _turns(self, body: Node | None, condition: Node | None, update: Node | None, names: Names) -> None:
         for _ in range(self.rounds_to_launch if self.leads(body) else ROUNDS):
             test = self.either(condition, names)
             holds = bool(test.value) if isinstance(test, Number) else self.leads(body)

@@ -208,6 +208,8 @@ class Buffer:
     cleared: bool = False
     cleared_bytes: Value | None = None
     """So many of its bytes, from the first, are cleared; None for all, and no number where nothing tells how many."""
+    cleared_in: int = 0
+    """The loops that lead to the launch, around where it is cleared."""
     below: Number | None = None
     """What all its values, whole numbers from 0, are smaller than."""
     untold: str = ""
