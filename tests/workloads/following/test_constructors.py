@@ -100,3 +100,56 @@ def test_braces_name_the_fields(tmp_path: Path, call: str) -> None:
 def test_a_field_that_the_structure_does_not_have_gives_nothing(tmp_path: Path) -> None:
     draft = _draft(tmp_path, TASK, f"Task task = {{{FIELDS}, .other = 3}}; launch(task); return x;")
     assert draft.grid == ()
+
+
+BUFFERS = """
+template <typename T>
+class Memory {
+ public:
+  explicit Memory(size_t count) : count(count) { cudaMalloc(&data, count * sizeof(T)); }
+  ~Memory() { cudaFree(data); }
+  T* get() { return data; }
+  T* at(size_t count) { return data + count; }
+  size_t count;
+  T* data = nullptr;
+};
+int main() {
+  int rows = 300, cols = 70;
+  Memory<float> x(rows * cols), out(rows);
+  sums<<<rows, 32>>>(x.get(), OUT, cols, 0.5f);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("out", "extent"), [("out.data", "rows"), ("out.get()", "rows"), ("out.at(cols)", "rows - cols")]
+)
+def test_a_class_template_keeps_memory_of_its_own(tmp_path: Path, out: str, extent: str) -> None:
+    draft = first_draft(tmp_path, SUMS + BUFFERS.replace("OUT", out), "sums")
+    passed = _passed(draft)
+    assert (passed["x"], passed["out"], draft.missing) == (("rows", "cols"), (extent,), ())
+
+
+OPTIONS = """
+struct Options { int rows = 300; int cols = 70; float by = 0.25f; bool check; };
+Options parsed(int argc, char** argv) {
+  DECLARED
+  for (int i = 1; i + 1 < argc; i += 2)
+    if (std::string(argv[i]) == "--rows") options.rows = atoi(argv[i + 1]);
+  return options;
+}
+int main(int argc, char** argv) {
+  Options options = parsed(argc, argv);
+  float *x, *out;
+  cudaMalloc(&x, options.rows * options.cols * sizeof(float));
+  cudaMalloc(&out, options.rows * sizeof(float));
+  sums<<<options.rows, 32>>>(x, out, options.cols, options.by);
+}
+"""
+
+
+@pytest.mark.parametrize("declared", ["Options options;", "Options options{};", "Options options = {};"])
+def test_a_structure_is_made_of_what_it_says_of_its_fields(tmp_path: Path, declared: str) -> None:
+    draft = first_draft(tmp_path, SUMS + OPTIONS.replace("DECLARED", declared), "sums")
+    assert draft.dims == {"rows": 300, "cols": 70}
+    assert _passed(draft) == {"x": ("rows", "cols"), "out": ("rows",), "cols": "cols", "by": "0.25"}

@@ -952,3 +952,21 @@ def test_a_state_that_is_zero_before_a_loop_goes_on_in_it(
     m = argument(draft, "m")
     assert m.values == values
     assert m.kind == "inout" or values
+
+
+@pytest.mark.parametrize("between", ["", "thrust::exclusive_scan(flags.begin(), flags.end(), at.begin());"])
+def test_what_a_function_of_a_library_may_have_written_is_no_longer_zero(
+    tmp_path: Path, between: str
+) -> None:
+    host = f"""\
+int main() {{
+    const int n = 5000;
+    thrust::device_vector<float> out(n), x(n);
+    thrust::device_vector<int> at(n), flags(n);
+    {between}
+    add<<<(n + 255) / 256, 256>>>(thrust::raw_pointer_cast(out.data()), x.data().get(), at.data().get(), n);
+}}
+"""
+    draft = drafted(tmp_path, host)
+    assert ("at is cleared before the launch" in draft.assumed) == (between == "")
+    assert (argument(draft, "at").values == "integers(0, 1)") == (between == "")

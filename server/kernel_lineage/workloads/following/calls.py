@@ -340,6 +340,7 @@ class Calls(Bodies):
         for parameter, node in zip(function.parameters, arguments, strict=False):
             value = self.either(node if node is not None else parameter.default, names)
             is_variable = node is not None and node.type == "identifier"
+            inner.references.pop(parameter.name, None)
             if parameter.reference and is_variable and names.holder(text_of(node)) is not None:
                 inner.references[parameter.name] = Reference(names, text_of(node))
                 continue
@@ -355,7 +356,9 @@ class Calls(Bodies):
         )
 
     def enter(self, base: Record, inner: Names) -> None:
-        """Give the names of a method its object's: fields, static members and types."""
+        """Give the names of a method its object's: fields, but for those that its parameters hide, static members and
+        types.
+        """
         code = self._class_of(base)
         arguments = base.type.partition("<")[2].rpartition(">")[0]
         inner.types |= dict(
@@ -365,7 +368,8 @@ class Calls(Bodies):
         if of_class is not None:
             inner.values |= of_class.values
             inner.types |= of_class.types
-        inner.references |= {field: FieldReference(base, field) for field in base.fields}
+        hidden = inner.values.keys()
+        inner.references |= {f: FieldReference(base, f) for f in base.fields if f not in hidden}
         inner.values["this"] = base
 
     def _class_of(self, base: Record) -> ClassCode | None:

@@ -7,10 +7,10 @@ from itertools import zip_longest
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.calls import Calls, takes
 from kernel_lineage.workloads.following.checks import arguments_of
-from kernel_lineage.workloads.following.functions import HostCode, bare_type
+from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type
 from kernel_lineage.workloads.following.library import clear
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.values import NotFollowed, Opaque, Record, Value
+from kernel_lineage.workloads.following.values import NotFollowed, Opaque, Pointer, Record, Value
 
 
 class Constructors(Calls):
@@ -18,7 +18,7 @@ class Constructors(Calls):
 
     def record(self, kind: str, args: list[Value]) -> Record:
         """A structure of what it is made with: field by field, or by its constructor. Raises `NotFollowed`."""
-        name = kind.rpartition("::")[2]
+        name = kind.partition("<")[0].rpartition("::")[2].strip()
         makers = self.unit.own_methods.get(name, {}).get(name, [])
         if not makers:
             return super().record(kind, args)
@@ -33,9 +33,6 @@ class Constructors(Calls):
         names = Names(Names())
         for parameter, value in zip_longest(fitting[0].parameters, args):
             names.values[parameter.name] = self.either(parameter.default, names) if value is None else value
-        for field in self.unit.fields_of(kind):
-            if field.initial is not None:
-                made.fields[field.name] = self.either(field.initial, names)
         self.enter(made, names)
         self.initialised(made, fitting[0], names)
         self.body(fitting[0].body, names)
@@ -45,16 +42,29 @@ class Constructors(Calls):
         """A value where a type is asked for; of a structure that names some of its fields, the others are zero."""
         if not isinstance(value, Record) or value.type or not self.unit.fields_of(kind):
             return super().of_type(value, kind)
-        made = self.unset(kind, 0, "")
+        made = self.zeroed(kind, "")
         if not isinstance(made, Record) or not value.fields.keys() <= made.fields.keys():
             return Opaque(f"`{kind}`")
-        clear(made)
-        for field in self.unit.fields_of(kind):
-            if field.initial is not None:
-                made.fields[field.name] = self.either(field.initial, Names(Names()))
         named = {n: self.sizes.of_literal(v, n, self.function) for n, v in value.fields.items()}
         made.fields.update({n: self.of_type(v, self._kind_of(kind, n)) for n, v in named.items()})
         return made
+
+    def zeroed(self, kind: str, name: str) -> Value:
+        """What empty braces make: fields are what their structure says, else zero."""
+        made = self.unset(kind, 0, name)
+        if isinstance(made, Record):
+            clear(made)
+            made.fields |= {
+                f.name: self.initial(f) for f in self.unit.fields_of(kind) if f.initial is not None
+            }
+        return made
+
+    def initial(self, field: HostParameter) -> Value:
+        """What a field is as its structure says where it is made."""
+        value = self.either(field.initial, Names(Names()))
+        if isinstance(value, Pointer) and value.buffer is None:
+            return Pointer(None, field.type)
+        return self.sizes.of_literal(value, field.name, self.function)
 
     def _kind_of(self, kind: str, field: str) -> str:
         return next(f.type for f in self.unit.fields_of(kind) if f.name == field)

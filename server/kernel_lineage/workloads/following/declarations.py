@@ -14,7 +14,7 @@ from kernel_lineage.workloads.following.casts import is_computed
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.constructors import Constructors
 from kernel_lineage.workloads.following.functions import HostParameter, bare_type, declared_name
-from kernel_lineage.workloads.following.library import buffer_at, clear
+from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.lists import GivenList, element_listed, elements_asked
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES, USUAL_THREADS
@@ -178,7 +178,13 @@ class Declarations(Constructors):
         if kind == "dim3":
             return dim3([])
         if fields := self.unit.fields_of(kind):
-            return Record(kind, {f.name: self.unset(f.type, f.stars, f.name) for f in fields})
+            return Record(
+                kind,
+                {
+                    f.name: self.unset(f.type, f.stars, f.name) if f.initial is None else self.initial(f)
+                    for f in fields
+                },
+            )
         is_of_library = kind.endswith(("Prop", "Config_t", "_t")) and kind.startswith("cuda")
         if is_of_library or self.unit.is_empty(kind):
             return Record(kind)
@@ -294,10 +300,7 @@ class Declarations(Constructors):
             if self.unit.fields_of(kind):
                 if args:
                     return self.record(kind, args)
-                empty = self.unset(kind, 0, name)
-                if isinstance(empty, Record):
-                    clear(empty)
-                return empty
+                return self.zeroed(kind, name)
             if len(args) == 1 and node.type == "argument_list":
                 return args[0]
             return args or self.unset(kind, 0, name)

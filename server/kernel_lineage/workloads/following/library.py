@@ -72,6 +72,8 @@ def library_call(name: str, args: list[Value], sizes: Sizes) -> Value:
         return args[0]
     if name in ("make_pair", "make_tuple", "tuple", "pair"):
         return list(args)
+    for value in args:
+        note_write(value)
     raise NotFollowed(f"`{name}()`")
 
 
