@@ -153,3 +153,30 @@ def test_a_structure_is_made_of_what_it_says_of_its_fields(tmp_path: Path, decla
     draft = first_draft(tmp_path, SUMS + OPTIONS.replace("DECLARED", declared), "sums")
     assert draft.dims == {"rows": 300, "cols": 70}
     assert _passed(draft) == {"x": ("rows", "cols"), "out": ("rows",), "cols": "cols", "by": "0.25"}
+
+
+SOLVER = """
+class Solver {
+ public:
+  Solver(int rows, int cols) : rows_(rows), cols_(cols) {
+    for (auto** p : {&x_, &out_}) cudaMalloc(p, rows_ * cols_ * sizeof(float));
+  }
+  void run() { sums<<<rows_, 32>>>(x_, out_, cols_, 0.5f); }
+ private:
+  int rows_, cols_;
+  float *x_ = nullptr, *out_ = nullptr;
+};
+int main() { Solver solver(300, 70); for (int i = 0; i < 10; ++i) solver.run(); }
+"""
+
+
+def test_numbers_that_a_constructor_is_handed_are_sizes_where_a_method_launches(tmp_path: Path) -> None:
+    draft = first_draft(tmp_path, SUMS + SOLVER, "sums")
+    assert draft.dims == {"rows": 300, "cols": 70}
+    assert (_passed(draft)["x"], _passed(draft)["cols"]) == (("rows", "cols"), "cols")
+
+
+def test_numbers_that_a_constructor_of_memory_is_handed_are_no_sizes(tmp_path: Path) -> None:
+    source = SUMS + BUFFERS.replace("x(rows * cols), out(rows)", "x(21000), out(300)")
+    draft = first_draft(tmp_path, source.replace("OUT", "out.get()"), "sums")
+    assert (_passed(draft)["x"], _passed(draft)["out"]) == (("21000",), ("300",))

@@ -10,6 +10,7 @@ from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type
 from kernel_lineage.workloads.following.library import clear
 from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.values import NotFollowed, Opaque, Pointer, Record, Value
 
 
@@ -30,9 +31,12 @@ class Constructors(Calls):
         made = self.unset(kind, 0, name)
         if len(fitting) != 1 or not isinstance(made, Record):
             raise NotFollowed(f"the constructor of `{kind}`")
-        names = Names(Names())
+        names, leads = Names(Names()), not self.leading.isdisjoint(self.unit.own_methods[name])
         for parameter, value in zip_longest(fitting[0].parameters, args):
-            names.values[parameter.name] = self.either(parameter.default, names) if value is None else value
+            taken = self.either(parameter.default, names) if value is None else value
+            if leads and parameter.type in INTEGERS:
+                taken = self.sizes.of_literal(taken, parameter.name, self.function)
+            names.values[parameter.name] = taken
         self.enter(made, names)
         self.initialised(made, fitting[0], names)
         self.body(fitting[0].body, names)
