@@ -897,3 +897,47 @@ def test_where_rows_begin_ascends_to_what_the_program_put_there(tmp_path):
     assert why == ""
     assert draft.missing == ()
     assert {a.name: a.values for a in draft.arguments}["begin"] == "offsets(rows * each)"
+
+
+STATE = """
+#include <vector>
+__global__ void momentum(float* w, const float* g, float* m, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) { m[i] = 0.9f * m[i] + g[i]; w[i] -= 0.01f * m[i]; }
+}
+int main() {
+  int n = 700;
+  std::vector<float> h(n, 1.f);
+  float *w, *g, *m;
+  cudaMalloc(&w, n * sizeof(float)); cudaMalloc(&g, n * sizeof(float)); cudaMalloc(&m, n * sizeof(float));
+  cudaMemcpy(w, h.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemcpy(g, h.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  BEFORE
+  for (int t = 0; t < 5; ++t) { EACH momentum<<<(n + 63) / 64, 64>>>(w, g, m, n); }
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.parametrize(
+    ("before", "each", "values"),
+    [
+        ("cudaMemset(m, 0, n * sizeof(float));", "", ""),
+        ("", "cudaMemset(m, 0, n * sizeof(float));", "integers(0, 1)"),
+        (
+            "cudaMemset(m, 0, n * sizeof(float)); momentum<<<(n + 63) / 64, 64>>>(w, g, m, n);",
+            "",
+            "integers(0, 1)",
+        ),
+    ],
+)
+def test_a_state_that_is_zero_before_a_loop_goes_on_in_it(
+    tmp_path: Path, before: str, each: str, values: str
+) -> None:
+    path = tmp_path / "momentum.cu"
+    path.write_text(STATE.replace("BEFORE", before).replace("EACH", each))
+    drafts, why = recorded_drafts(
+        kernel_of(path, "momentum"), path, State(tmp_path), Recorder(tmp_path), measure=False
+    )
+    assert drafts, why
+    assert next(a.values for a in drafts[0].arguments if a.name == "m") == values

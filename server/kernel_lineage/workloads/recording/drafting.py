@@ -12,6 +12,7 @@ from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import counts_multiprocessors, multiprocessors
+from kernel_lineage.workloads.following.loops import is_in_loops
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.model import (
@@ -42,6 +43,8 @@ class _Gathered:
     fit: Fitted
     row_starts: frozenset[str]
     """The buffers whose elements say where rows begin."""
+    in_loops: bool = False
+    """Whether the host code launches the kernel in loops alone."""
     texts: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -63,7 +66,8 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     dtypes = _dtypes(pieces, series.first)
     series = with_row_ends(series, pieces, dtypes)
     series = with_own_numbers(series, pieces, _extents_of(pieces, dtypes, series))
-    facts = _Gathered(steadied(series, _quantities(pieces, dtypes, series)), row_offsets(rooted))
+    fit = steadied(series, _quantities(pieces, dtypes, series))
+    facts = _Gathered(fit, row_offsets(rooted), is_in_loops(kernel.name, unit))
     grid, block = (_extents(getter, facts) for getter in (_grid, _block))
     shared = facts.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
     roles, unseen = roles_of(rooted), handed_on(rooted)
@@ -261,6 +265,11 @@ def _bytes_of(held: Held) -> int:
 
 
 def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -> str:
+    if held.how == "cleared" and role == "inout" and ELEMENTS[dtype].is_float and _goes_on(piece, facts):
+        facts.said.append(
+            f"{piece.name} goes on from round to round of a loop, before which alone it is cleared"
+        )
+        return ""
     if held.how == "cleared" and role != "input":
         facts.said.append(f"{piece.name} is cleared before the launch")
         return ZEROS
@@ -277,6 +286,12 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -
         facts.missing.append(f"{UNRANGED}{piece.name}")
         return ""
     return "integers(0, 8)"
+
+
+def _goes_on(piece: Piece, facts: _Gathered) -> bool:
+    """Whether launches in a loop find what the one before them has left in a buffer."""
+    again = [held for run in facts.fit.series.beside if (held := piece.held(run)) is not None]
+    return facts.in_loops and bool(again) and all(held.how == "kernel" for held in again)
 
 
 def _range(piece: Piece, dtype: str, facts: _Gathered) -> str:
