@@ -163,3 +163,43 @@ def test_two_kernels_that_become_one_are_judged_by_what_the_host_gets(
     check = verdict.stage("check")
     assert check is not None
     assert (check.status is StageStatus.PASS) is is_right
+
+
+SMOOTH = """__global__ void smooth(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 0.5f * (x[i] + x[(i + 1) % n]);
+}
+__global__ void halve(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 0.5f * x[i];
+}
+void run(const float* x, float* y, int n) {
+  BODY
+}
+int main() {
+  int n = 3000;
+  float *x, *y;
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMalloc(&y, n * sizeof(float));
+  run(x, y, n);
+}
+"""
+BEFORE = "smooth<<<(n + 127) / 128, 128>>>(x, y, n);"
+AFTER = """float* t;
+  cudaMalloc(&t, n * sizeof(float));
+  smooth<<<(n + 127) / 128, 128>>>(x, t, n);
+  cudaMemcpyAsync(y, t, n * sizeof(float), cudaMemcpyDeviceToDevice);
+  halve<<<1, 32>>>(t, t, n);
+  cudaFree(t);"""
+
+
+def test_a_copy_that_a_change_makes_between_its_launches_is_one_of_its_steps(tmp_path: Path) -> None:
+    path = tmp_path / "run.cu"
+    path.write_text(SMOOTH.replace("BODY", BEFORE))
+    kernel = target_of(path, "smooth")
+    workload = draft_of(kernel, path, State(tmp_path), measure=False).workload()
+    former = path.read_bytes()
+    path.write_text(SMOOTH.replace("BODY", AFTER))
+    program = program_from_file(path, "smooth", workload, root=tmp_path, changed_from=former)
+    assert [entry for entry, _ in buffers(program)] == ["smooth", "copied_4", "halve"]
+    assert "copied_4(" in program.source

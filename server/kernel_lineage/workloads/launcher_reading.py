@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from tree_sitter import Node
@@ -41,6 +41,7 @@ from kernel_lineage.workloads.following.values import (
     plain,
 )
 from kernel_lineage.workloads.following.values import Pointer as Address
+from kernel_lineage.workloads.host_copies import copy_kernels
 from kernel_lineage.workloads.host_launchers import STREAM, Reading
 from kernel_lineage.workloads.host_program import OfTorch, Unclear
 from kernel_lineage.workloads.model import View
@@ -104,6 +105,7 @@ class LauncherReading(Copies, Reading):
         unread = [p.why for p in parts if isinstance(p, Opaque) and p != NOTHING]
         tensors = [p for p, name in zip(parts, gives, strict=True) if isinstance(p, Tensor) and not name]
         unread += [p.as_view or f"`{p.buffer.name or 'a tensor'}`, which torch works out," for p in tensors]
+        of_torch = self.torch.made()
         return LauncherEnd(
             self.steps,
             self.scratch,
@@ -111,7 +113,7 @@ class LauncherReading(Copies, Reading):
             unread,
             list(self._conditions),
             self.calls,
-            self.torch.made(),
+            replace(of_torch, kernels={**of_torch.kernels, **copy_kernels(self.steps)}),
             tuple(sorted(self.copies)),
         )
 
