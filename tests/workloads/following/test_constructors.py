@@ -148,6 +148,12 @@ int main(int argc, char** argv) {
 """
 
 
+def test_a_pointer_that_a_function_of_elsewhere_is_handed_is_not_null(tmp_path: Path) -> None:
+    source = SUMS + BUFFERS.replace("cudaMalloc(&data", "allocate(&data").replace("OUT", "out.get()")
+    draft = first_draft(tmp_path, source, "sums")
+    assert {m.partition(":")[0] for m in draft.missing} == {"the shape of x", "the shape of out"}
+
+
 @pytest.mark.parametrize("declared", ["Options options;", "Options options{};", "Options options = {};"])
 def test_a_structure_is_made_of_what_it_says_of_its_fields(tmp_path: Path, declared: str) -> None:
     draft = first_draft(tmp_path, SUMS + OPTIONS.replace("DECLARED", declared), "sums")

@@ -74,6 +74,9 @@ def library_call(name: str, args: list[Value], sizes: Sizes) -> Value:
         return list(args)
     for value in args:
         note_write(value)
+        held = fetched(value) if isinstance(value, Place) else None
+        if isinstance(value, Place) and isinstance(held, Pointer) and held.buffer is None:
+            stored(value, Pointer(Buffer(value.name, dtype=held.dtype), held.dtype))  # no longer null
     raise NotFollowed(f"`{name}()`")
 
 
