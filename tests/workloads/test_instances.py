@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate import gate
+from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchStep
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -481,3 +483,46 @@ def test_an_instance_with_other_numbers_is_judged_too(tmp_path: Path, widths: tu
     for instance in others:
         assert instance.workload is not None and instance.workload.profile_dims == ()
         assert {*instance.workload.launch.block} == {str(other)}
+
+
+SUMMED = """
+#include <algorithm>
+#include <cuda_runtime.h>
+__global__ void total(const float* x, float* y, int n, float scale) {
+  float s = 0;
+  for (int i = threadIdx.x; i < n; i += 32) s += x[i];
+  for (int o = 16; o; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+  if (threadIdx.x == 0) *y = scale * s;
+}
+void run(const float* x, float* y, int n) { total<<<1, 32>>>(x, y, n, 1.0f); }
+int main() {
+  int n = 300;
+  float *x, *y; cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, sizeof(float));
+  run(x, y, n);
+}
+"""
+
+
+def test_what_is_passed_up_to_a_limit_alone_is_asked_beyond_it(tmp_path: Path) -> None:
+    path = tmp_path / "sum.cu"
+    path.write_text(SUMMED)
+    kernel = kernel_of(path, "total")
+    workload = draft_of(kernel, path).workload()
+    part = SUMMED.replace("(x, y, n, 1.0f);", "(x, y, std::min(n, 5000), (float)n / std::min(n, 5000));")
+    programs = (
+        partial(program_from_file, path, "total"),
+        partial(program_from_file, path, "total", data=part.encode(), changed_from=SUMMED.encode()),
+    )
+    request = GateRequest.of(*(make(workload) for make in programs), workload)
+    options = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
+    asked: list[GateRequest] = []
+
+    def ask(one: GateRequest) -> Verdict:
+        asked.append(one)
+        return gate.judge(one.baseline, one.candidate, one.workload, device="emulated", options=options)
+
+    right = _verdict(Outcome.INCONCLUSIVE, Reason.NOT_PROFILED)
+    verdict = judged_in_all_types(right, request, path, kernel, programs, ask)
+    assert [min(one.workload.dims["n"]) for one in asked] == [10000]
+    assert verdict.code is Reason.WRONG_VALUE, verdict.reason
+    assert verdict.reason.startswith("as total, where n >= 2 * 5000: ")

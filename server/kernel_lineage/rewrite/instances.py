@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,11 @@ from kernel_lineage.workloads.promises import broken, fitted_sizes
 from kernel_lineage.workloads.recording.recorder import Recorder
 
 _MOST_CONDITIONS = 3
+_BEYOND = 2
+"""How many times as large as its limit a number is made: a part that is left out is seen."""
+_MOST_ELEMENTS = 1 << 25
+_MOST_EMULATED = 1 << 19
+"""Elements of all buffers at sizes beyond a limit, on a GPU and without one."""
 _RIGHT = (Reason.NOT_PROFILED, Reason.NO_PROFILE_DIMS)
 """How a verdict on an instance that nothing is timed of ends when it is right."""
 
@@ -60,7 +65,11 @@ def judged_in_all_types(
         notes.append(
             f"only where {' and '.join(where)}: elsewhere another instance is launched, which is not judged"
         )
-    for condition, asked in _at_other_numbers(request):
+    most = _MOST_ELEMENTS if verdict.outcome is Outcome.ACCEPTED else _MOST_EMULATED
+    for condition, asked in (*_at_other_numbers(request), *_beyond_limits(request)):
+        if asked.workload.elements(next(asked.workload.shapes())) > most:
+            notes.append(f"not judged where {condition}: it takes more than {most} elements")
+            continue
         other = judge(asked)
         if other.outcome is Outcome.REJECTED:
             return _named(other, f"{asked.candidate.entry}, where {condition}")
@@ -152,9 +161,52 @@ def _at_other_numbers(request: GateRequest) -> Iterator[tuple[str, GateRequest]]
         sizes = fitted_sizes(shapes[0], promises)
         if broken(sizes, promises):
             continue
-        dims = {name: (size,) for name, size in sizes.items()}
-        there = workload.model_copy(update={"dims": dims, "profile_dims": ()})
-        yield f"not ({condition})" if holds else condition, request.model_copy(update={"workload": there})
+        yield f"not ({condition})" if holds else condition, _at(sizes, request)
+
+
+def _beyond_limits(request: GateRequest) -> Iterator[tuple[str, GateRequest]]:
+    """The request at sizes beyond a limit to which the candidate's host code holds a number that it passes, `1 << 22`
+    of `min(n, 1 << 22)`, and the baseline's does not: with each the condition over dims that holds there. What callers
+    come with may be beyond it, but sums of so many elements tell little of some that are left out.
+    """
+    workload, before = request.workload, [*_limits_in(request.baseline, request.workload)]
+    chosen = [pair for pair in _limits_in(request.candidate, workload) if pair not in before]
+    dims = next(workload.shapes())
+    for pair in chosen[:_MOST_CONDITIONS]:
+        less, more = sorted(pair, key=lambda text: evaluate(text, dims))
+        condition = ast.unparse(tree_of(f"{less} >= {_BEYOND} * ({more})"))
+        promises = (*workload.promises, condition)
+        sizes = fitted_sizes(dims, promises)
+        if not broken(sizes, promises):
+            yield condition, _at(sizes, request)
+
+
+def _at(sizes: Mapping[str, int], request: GateRequest) -> GateRequest:
+    """The request at one shape, of which nothing is timed."""
+    dims = {name: (size,) for name, size in sizes.items()}
+    there = request.workload.model_copy(update={"dims": dims, "profile_dims": ()})
+    return request.model_copy(update={"workload": there})
+
+
+def _limits_in(program: Program, workload: Workload) -> Iterator[tuple[str, str]]:
+    """The pairs over dims of which a number that a program passes is the smaller or the larger one; not those by which
+    it launches blocks, which go on in loops.
+    """
+    launches = [step for step in program.steps if isinstance(step, LaunchStep)]
+    grids = {ast.unparse(call) for step in launches for text in step.launch.grid for call in _bounded(text)}
+    texts = (word.value for step in launches for word in step.arguments if isinstance(word, Value))
+    for call in (call for text in dict.fromkeys(texts) for call in _bounded(text)):
+        one, other = map(ast.unparse, call.args)
+        if ast.unparse(call) not in grids and names(ast.unparse(call)) <= workload.dims.keys():
+            yield one, other
+
+
+def _bounded(text: str) -> Iterator[ast.Call]:
+    """The `min` and `max` of two numbers in an expression."""
+    for node in ast.walk(tree_of(text)):
+        match node:
+            case ast.Call(func=ast.Name("min" | "max"), args=[_, _]):
+                yield node
 
 
 def _conditions_in(program: Program, workload: Workload) -> list[str]:

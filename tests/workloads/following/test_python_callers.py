@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.expressions import evaluate
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.model import Draft
@@ -150,14 +151,14 @@ def test_a_module_that_a_test_imports_where_it_is_there_is_followed(tmp_path: Pa
     assert {a.name: a.shape for a in draft.arguments if a.is_buffer} == PLACES
 
 
-def test_a_test_that_gives_a_part_of_a_tensor_gives_nothing(tmp_path: Path):
-    test = TEST.replace("take(table, where", "take(table[:, 1:], where").replace(
-        "table.contiguous()", "table"
-    )
+def test_a_part_of_a_tensor_that_a_test_gives_counts_by_its_extents(tmp_path: Path):
+    test = TEST.replace("take(table, where", "take(table[:, 1:], where")
     wrapper = WRAPPER.replace("table.contiguous()", "table")
     files = {"csrc/pick.cu": PICK + BOUND, "picker/ops.py": wrapper, "tests/test_take.py": test}
     draft = _draft(tmp_path, files, "pick")
-    assert draft.way == "pick_rows"
+    table = next(a for a in draft.arguments if a.name == "table")
+    assert draft.way == "test_take in test_take.py"
+    assert [evaluate(extent, draft.dims) for extent in table.shape or ()] == [3000, 159]
 
 
 SHRINK = '''
