@@ -523,6 +523,6 @@ def test_what_is_passed_up_to_a_limit_alone_is_asked_beyond_it(tmp_path: Path) -
 
     right = _verdict(Outcome.INCONCLUSIVE, Reason.NOT_PROFILED)
     verdict = judged_in_all_types(right, request, path, kernel, programs, ask)
-    assert [min(one.workload.dims["n"]) for one in asked] == [10000]
+    assert [min(one.workload.dims["n"]) for one in asked] == [300 << 6]
     assert verdict.code is Reason.WRONG_VALUE, verdict.reason
     assert verdict.reason.startswith("as total, where n >= 2 * 5000: ")

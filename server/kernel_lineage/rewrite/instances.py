@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from kernel_gate.expr.syntax import tree_of
@@ -27,6 +28,7 @@ from kernel_lineage.workloads.recording.recorder import Recorder
 _MOST_CONDITIONS = 3
 _BEYOND = 2
 """How many times as large as its limit a number is made: a part that is left out is seen."""
+_MOST_DOUBLED = 26
 _MOST_ELEMENTS = 1 << 25
 _MOST_EMULATED = 1 << 19
 """Elements of all buffers at sizes beyond a limit, on a GPU and without one."""
@@ -170,15 +172,28 @@ def _beyond_limits(request: GateRequest) -> Iterator[tuple[str, GateRequest]]:
     come with may be beyond it, but sums of so many elements tell little of some that are left out.
     """
     workload, before = request.workload, [*_limits_in(request.baseline, request.workload)]
-    chosen = [pair for pair in _limits_in(request.candidate, workload) if pair not in before]
+    limits = dict.fromkeys(_limits_in(request.candidate, workload))
+    chosen = [pair for pair in limits if pair not in before]
     dims = next(workload.shapes())
     for pair in chosen[:_MOST_CONDITIONS]:
         less, more = sorted(pair, key=lambda text: evaluate(text, dims))
         condition = ast.unparse(tree_of(f"{less} >= {_BEYOND} * ({more})"))
-        promises = (*workload.promises, condition)
-        sizes = fitted_sizes(dims, promises)
-        if not broken(sizes, promises):
+        sizes = _grown_until(condition, dims, workload)
+        if sizes is not None:
             yield condition, _at(sizes, request)
+
+
+def _grown_until(condition: str, dims: Mapping[str, int], workload: Workload) -> dict[str, int] | None:
+    """The shape of fewest elements in which one dim is doubled until a condition holds; None where none does."""
+    shapes: list[dict[str, int]] = []
+    for name in names(condition) & workload.dims.keys():
+        grown = (
+            fitted_sizes({**dims, name: dims[name] << times}, workload.promises, (name,))
+            for times in range(1, _MOST_DOUBLED)
+        )
+        promises = (*workload.promises, condition)
+        shapes += islice((sizes for sizes in grown if not broken(sizes, promises)), 1)
+    return min(shapes, key=workload.elements, default=None)
 
 
 def _at(sizes: Mapping[str, int], request: GateRequest) -> GateRequest:
