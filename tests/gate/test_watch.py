@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from gate.programs import affine, workload
 from gate.timed_device import TimedEmulated
+from kernel_gate.cases import special_at_callers_sizes
 from kernel_gate.gate import judge
 from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
@@ -71,4 +72,9 @@ def test_a_right_candidate_is_watched_in_every_case():
     v = judged(affine("2.0f * x[i]", "x[i] * 2.0f"))
     watched = v.stage("watch")
     assert (v.outcome, watched.status, watched.code) == ("accepted", "pass", None)
-    assert set(v.stage("check").details["passed"]) <= set(watched.details["passed"])
+    # The callers' sizes are watched as far as the time allows, with seeds of their own.
+    alone = {str(case) for case in special_at_callers_sizes(TIMED, v.environment["options"]["seed"])}
+    assert len(alone) == 2
+    assert set(v.stage("check").details["passed"]) - alone <= set(watched.details["passed"])
+    reached = watched.details["callers"]["largest"]
+    assert all(reached[name] >= extent for name, extent in TIMED.profile_dims[0].items())
