@@ -103,6 +103,14 @@ class Verdict(BaseModel, frozen=True):
         """The exit code that says this verdict."""
         return self.standing.exit_code
 
+    def of_another_workload(self, reason: str) -> Verdict:
+        """The verdict where it stands for one on another workload: its options would repeat a case of the usual one."""
+        stages = [
+            s.model_copy(update={"details": {k: v for k, v in s.details.items() if k != "repeat"}})
+            for s in self.stages
+        ]
+        return self.model_copy(update={"reason": reason, "stages": stages})
+
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, if it is in the verdict."""
         return next((s for s in self.stages if s.name == name), None)

@@ -40,7 +40,7 @@ def judged_apart(
         answers = [*_asked(one, request, judge)]
         for apart, other in answers:
             if not isinstance(other, str) and other.outcome is Outcome.REJECTED:
-                return _named(other, f"where {apart.where}")
+                return other.of_another_workload(f"where {apart.where}: {other.reason}")
         if answers:
             apart, other = answers[0]
             if isinstance(other, str):
@@ -128,12 +128,3 @@ def _cases(changed: ChangedKernel) -> list[list[Apart]]:
 
 def _with(verdict: Verdict, note: str) -> Verdict:
     return verdict.model_copy(update={"reason": f"{verdict.reason}; {note}"})
-
-
-def _named(verdict: Verdict, where: str) -> Verdict:
-    """The rejection, without the options that would repeat a case of the usual workload."""
-    stages = [
-        s.model_copy(update={"details": {k: v for k, v in s.details.items() if k != "repeat"}})
-        for s in verdict.stages
-    ]
-    return verdict.model_copy(update={"reason": f"{where}: {verdict.reason}", "stages": stages})

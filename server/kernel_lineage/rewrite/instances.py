@@ -311,9 +311,5 @@ def _text(operand: Operand) -> str:
 
 
 def _named(verdict: Verdict, name: str) -> Verdict:
-    """The verdict on an instance by its name, without the options that would repeat a case of the usual one."""
-    stages = [
-        s.model_copy(update={"details": {k: v for k, v in s.details.items() if k != "repeat"}})
-        for s in verdict.stages
-    ]
-    return verdict.model_copy(update={"reason": f"as {name}: {verdict.reason}", "stages": stages})
+    """The verdict on an instance by its name."""
+    return verdict.of_another_workload(f"as {name}: {verdict.reason}")

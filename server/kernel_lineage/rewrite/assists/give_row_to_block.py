@@ -8,7 +8,7 @@ thread that it had.
 So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
 and a loop over the columns does the rest (`rows_of_elements`).
 
-Of loops within loops the innermost are shared out, or the outermost whose rounds do not need each other.
+The innermost of nested loops are shared out, or the outermost whose rounds do not need each other.
 
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running
 maximum, is handed on from warp to warp in shared memory. Refused is a row that carries anything else from element to

@@ -7,7 +7,7 @@ every lane, and what is written once for a row is written by lane 0. Each launch
 So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
 and a loop over the columns does the rest (`rows_of_elements`).
 
-Of loops within loops the innermost are shared out, or the outermost whose rounds do not need each other.
+The innermost of nested loops are shared out, or the outermost whose rounds do not need each other.
 
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running maximum,
 is handed on from lane to lane for 32 elements at a time (`running_values`); so is a running product of whole numbers.

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.workloads.following.functions import bare_type
+from kernel_lineage.workloads.following.functions import bare_type, declared_name
 from kernel_lineage.workloads.following.literals import DEVICE, number_of
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -131,7 +131,8 @@ class Expressions:
     def _declaration(self, node: Node, names: Names) -> Value:
         """A condition that names what it asks: `if (cudaError_t error = cudaMalloc(…))`."""
         value = self.value(node.child_by_field_name("value"), names)
-        names.set(text_of(node.child_by_field_name("declarator")).lstrip("*& "), value)
+        name, _ = declared_name(node.child_by_field_name("declarator"))
+        names.set(name, value)
         return value
 
     def _comma_expression(self, node: Node, names: Names) -> Value:
