@@ -35,6 +35,7 @@ GOALS_MS = {
     "hover on a kernel": 50.0,
     "hover on an anchor": 50.0,
     "code actions": 50.0,
+    "hover right after a key, 500 kernels": 50.0,
     "keystroke to fresh syntax tree": 10.0,
     "keystroke to kernels read anew": None,
     "save to diagnostic of a race": 4000.0,
@@ -43,6 +44,8 @@ GOALS_MS = {
     "open again to its verdict, warm": 1000.0,
     "open again to its verdict, another server": None,
 }
+# What a server tells of a file before its verdict: not checked since the last edit, or being checked.
+UNDECIDED = ("edited", "checking")
 T = TypeVar("T")
 
 KERNEL = """\
@@ -102,6 +105,20 @@ void launch_block_sum(float* out, const float* x, int n) {{
 """
 """A kernel without a workload, with its barrier or without."""
 
+SHORT = """\
+__global__ void shift_{n}(float* out, const float* x, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {{
+        out[i] = x[i] + 2.0f; // {n}.
+    }}
+}}
+void launch_shift_{n}(float* out, const float* x, int n) {{
+    shift_{n}<<<(n + 127) / 128, 128>>>(out, x, n);
+}}
+
+"""
+"""Ten lines, of which 500 make a file of as many kernels as one may hold."""
+
 KERNELS = LINES // KERNEL.count("\n") + 1
 
 
@@ -153,6 +170,16 @@ async def _measure(path: Path, repeat: int, starts: int) -> dict[str, list[float
         figures["hover on a kernel"] = await _times(names, lambda name: editor.hover(uri, name))
         figures["hover on an anchor"] = await _times(anchors, lambda anchor: editor.hover(uri, anchor))
         figures["code actions"] = await _times(anchors, lambda anchor: editor.actions(uri, anchor))
+        short = LINES // SHORT.count("\n")
+        many = editor.open(path.with_name("many.cu"), "".join(SHORT.format(n=n) for n in range(short)))
+
+        async def typed(n: int) -> None:
+            editor.replace(many, f" // {n}.", f" // {n}. ")
+            assert await editor.hover(many, f"shift_{n}(")
+
+        await editor.hover(many, "shift_0(")
+        numbers = [(37 * n + 1) % short for n in range(repeat)]
+        figures["hover right after a key, 500 kernels"] = await _times(numbers, typed)
     figures["keystroke to fresh syntax tree"] = await _trees(path, repeat)
     figures["keystroke to kernels read anew"] = await _keystrokes(path, repeat)
     return figures
@@ -191,7 +218,7 @@ async def _checks(folder: Path, saves: int) -> dict[str, list[float]]:
         uri = editor.open(path)
 
         async def ended() -> str:
-            while (state := await states.get()) == "checking":
+            while (state := await states.get()) in UNDECIDED:
                 pass
             return state
 
@@ -229,7 +256,7 @@ async def _opens(folder: Path, opens: int) -> dict[str, list[float]]:
         editor.hears_of_checks = lambda status: status.uri == uri and states.put_nowait(status.state)
         began = time.perf_counter()
         editor.open(path)
-        while (state := await states.get()) == "checking":
+        while (state := await states.get()) in UNDECIDED:
             pass
         assert state == "right", state
         took = (time.perf_counter() - began) * 1000

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from tree_sitter import Node, Tree
+from tree_sitter import Tree
 
 from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_launches import launches
@@ -51,17 +50,16 @@ def parse(data: bytes, tree: Tree | None = None) -> SourceFile:
     joined = _by_kernel(launched)
     reached = _Reach(text, device_heads)
     problems = list(_problems(text, declarations))
-    kernels = [
-        _kernel(text, head, tree.root_node, aliases, joined, reached, by_macro.get(head.start))
-        for head in kernel_heads
-    ]
     devices = tuple(
         DeviceFunction(f.name, text.span(f.start, f.end), text.read(f.start, f.end)) for f in device_heads
     )
     source = SourceFile(Language.CUDA, data, (), launched, devices, tuple(problems), tree.root_node)
-    bound = tuple(replace(kernel, source=source) for kernel in kernels)
+    kernels = tuple(
+        _kernel(text, head, source, aliases, joined, reached, by_macro.get(head.start))
+        for head in kernel_heads
+    )
     # A frozen value that holds values which point back at it: set once, before anyone sees it.
-    object.__setattr__(source, "kernels", bound)
+    object.__setattr__(source, "kernels", kernels)
     return source
 
 
@@ -116,7 +114,7 @@ def _problems(text: Text, declarations: Sequence[Declaration]) -> Iterator[Probl
 def _kernel(
     text: Text,
     head: Declaration,
-    root: Node,
+    source: SourceFile,
     aliases: Mapping[str, str],
     joined: Mapping[str, list[Launch]],
     reached: _Reach,
@@ -137,7 +135,8 @@ def _kernel(
         comment=comment_above(text, head.start),
         launches=tuple(joined.get(head.name, ())),
         device_functions=reached.of(head),
-        node=definition_node(text, root, head),
+        node=definition_node(text, source.root, head) if source.root is not None else None,
+        source=source,
     )
 
 
@@ -194,6 +193,8 @@ class _Reach:
         self._direct: dict[int, frozenset[bytes]] = {}
 
     def of(self, function: Declaration) -> tuple[str, ...]:
+        if not self._names:
+            return ()
         reached = reachable(
             self._called(function),
             lambda name: (n for f in self._devices if f.name.encode() == name for n in self._called(f)),

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.cuda_text import Text
 
-TOKEN = re.compile(rb"[{};#]|\b__global__\b")
-"""What structures a file; in `Text.code` a `#` is a conditional."""
+_BOUND = re.compile(rb"[{}#]|\b__global__\b")
+"""Where blocks may begin and end; in `Text.code` a `#` is a conditional."""
 SCOPE = re.compile(rb"(?:inline\s+)?namespace\b\s*((?:\w|::|\s)*)(?:\[\[.*?\]\]\s*)?\Z|extern\s*\Z")
 """What stands before the `{` of a namespace or of an `extern "C"` block, blanks at its ends left off."""
 
+_WORD_OF_SCOPE = re.compile(rb"\b(?:namespace|extern)\b")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class _Open:
     """An open `{`, with those around it."""
 
@@ -34,9 +36,10 @@ def block_ends(text: Text) -> dict[int, tuple[int, bool]]:
     branches: list[_Open | None] = []
     current: _Open | None = None
     passing: int | None = None
-    last = previous = 0
+    last = 0
     code = text.code
-    for match in TOKEN.finditer(code):
+    any_scope = _WORD_OF_SCOPE.search(code) is not None
+    for match in _BOUND.finditer(code):
         token, at = match.group(), match.start()
         if token == b"#":
             kind = text.conditionals.get(at, b"")
@@ -54,7 +57,7 @@ def block_ends(text: Text) -> dict[int, tuple[int, bool]]:
             continue
         elif token == b"{":
             is_scope = (
-                SCOPE.fullmatch(code[max(previous, at - 400) : at].replace(b"#", b" ").strip()) is not None
+                any_scope and SCOPE.fullmatch(_before(code, at).replace(b"#", b" ").strip()) is not None
             )
             if is_scope:
                 current = _given_up(current, last, ends)
@@ -64,14 +67,18 @@ def block_ends(text: Text) -> dict[int, tuple[int, bool]]:
             if current is not None:
                 ends.setdefault(current.at, (last, True))
                 current = current.outer
-        elif token == b"__global__" and b"friend" not in code[max(previous, at - 200) : at]:
+        elif token == b"__global__" and b"friend" not in _before(code, at):
             current = _given_up(current, last, ends)
-        if token != b"#" and token != b"__global__":
-            previous = match.end()
     while current is not None:
         ends.setdefault(current.at, (max(last, current.at + 1), False))
         current = current.outer
     return ends
+
+
+def _before(code: bytes, at: int) -> bytes:
+    """What stands between an offset and the statement or the block before it, the last 400 bytes at most."""
+    start = max(0, at - 400)
+    return code[max(start, *(code.rfind(end, start, at) + 1 for end in (b";", b"{", b"}"))) : at]
 
 
 def _depth(block: _Open | None) -> int:

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kernel_lineage.kernels.cuda_definitions import Definitions
 from kernel_lineage.kernels.cuda_outline import Declaration
@@ -54,11 +55,12 @@ def launches(text: Text, functions: Sequence[Declaration], kernels: frozenset[st
     names: dict[int, tuple[str, ...]] = {}
     for site in _sites(text, functions):
         launcher = _holder(functions, site.start)
-        if launcher and launcher.start not in names:
-            names[launcher.start] = _parameter_names(text, launcher)
-        if launcher and site.callee not in kernels and site.callee in names[launcher.start]:
-            passed_on.setdefault(launcher.name, []).append((launcher, site))
-            continue
+        if launcher and site.callee not in kernels:
+            if launcher.start not in names:
+                names[launcher.start] = _parameter_names(text, launcher)
+            if site.callee in names[launcher.start]:
+                passed_on.setdefault(launcher.name, []).append((launcher, site))
+                continue
         all_launches.extend(_resolved(text, site, launcher, kernels, definitions, {}))
     all_launches.extend(_through_launchers(text, functions, kernels, passed_on, definitions))
     return tuple(sorted(all_launches, key=lambda launch: (launch.span.start, launch.span.end)))
@@ -131,30 +133,43 @@ def substituted(written: str, bound: Mapping[str, str]) -> str:
 
 def _chevron_sites(raw: bytes, code: bytes) -> Iterator[Site]:
     for match in _CHEVRONS.finditer(code):
-        line = code[max(0, match.start() - 400) : match.start()]
-        callee = _callee(line)
+        at = match.start()
         end = _end_of_chevrons(code, match.end())
-        if callee is None or end is None:
+        if end is None:
             continue
-        name, templates = callee
         opening = code.index(b"(", end)
         close = closing(code, opening, opening + _LONGEST_LAUNCH)
         if close is None:
             continue
-        config = [one_line(raw[a:b]) for a, b in split(code, match.end(), end)]
-        config += [""] * (4 - len(config))
-        start = match.start() - (len(line) - line.rindex(name.lstrip("(*& ").encode()))
-        yield Site(
-            callee=name.strip("()*& \n\t"),
-            template_arguments=arguments(templates),
-            grid=config[0],
-            block=config[1],
-            shared_bytes=config[2] or None,
-            stream=config[3] or None,
-            arguments=arguments(raw[opening + 1 : close].decode("utf-8", "replace")),
-            start=start,
-            end=close + 1,
-        )
+        before, written = code[max(0, at - 400) : at], (code[at:end], raw[at:end])
+        site = _chevron_site(before, *written, raw[opening + 1 : close].decode("utf-8", "replace"))
+        if site is not None:
+            yield replace(site, start=at + site.start, end=close + 1)
+
+
+@lru_cache(maxsize=8192)
+def _chevron_site(before: bytes, code: bytes, raw: bytes, passed: str) -> Site | None:
+    """A launch as its text tells: what stands before, the configuration behind its `<<<`, and the arguments.
+
+    Its start counts from the `<<<`.
+    """
+    callee = _callee(before)
+    if callee is None:
+        return None
+    name, templates = callee
+    config = [one_line(raw[a:b]) for a, b in split(code, len(b"<<<"), len(code))]
+    config += [""] * (4 - len(config))
+    return Site(
+        callee=name.strip("()*& \n\t"),
+        template_arguments=arguments(templates),
+        grid=config[0],
+        block=config[1],
+        shared_bytes=config[2] or None,
+        stream=config[3] or None,
+        arguments=arguments(passed),
+        start=before.rindex(name.lstrip("(*& ").encode()) - len(before),
+        end=0,
+    )
 
 
 def _callee(before: bytes) -> tuple[str, str] | None:

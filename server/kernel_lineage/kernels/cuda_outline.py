@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
-from kernel_lineage.kernels.cuda_brackets import SCOPE, TOKEN, block_ends
+from kernel_lineage.kernels.cuda_brackets import SCOPE, block_ends
 from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, trim
 
+_TOKEN = re.compile(rb"[{};#]|\b__global__\b")
+"""What structures a file at the level of declarations."""
 _NOT_A_NAME = frozenset(
     b"__launch_bounds__ __cluster_dims__ __block_size__ __maxnreg__ __attribute__ __align__ __declspec alignas decltype"
     b" noexcept requires explicit if while for switch return sizeof".split()
@@ -81,7 +84,7 @@ def outline(text: Text) -> tuple[Declaration, ...]:
     declarations: list[Declaration] = []
     scopes: list[str] = []
     start, position, kernel_seen = 0, 0, False
-    while match := TOKEN.search(code, position):
+    while match := _TOKEN.search(code, position):
         token, at = match.group(), match.start()
         position = match.end()
         if token == b"__global__":
@@ -172,40 +175,48 @@ def _namespace(scopes: list[str]) -> str:
 def _with_body(
     text: Text, start: int, opening: int, end: int, closed: bool, scopes: list[str]
 ) -> Declaration | None:
-    code = _without_marks(text.code[start:opening])
+    head = _head(_without_marks(text.code[start:opening]))
+    if head is None:
+        return None
+    return Declaration(
+        head.what,
+        head.name,
+        start + head.first,
+        end,
+        opening,
+        (start + head.parameters[0], start + head.parameters[1]),
+        (start + head.name_at[0], start + head.name_at[1]),
+        _namespace(scopes),
+        closed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the text before a body declares; its places count from where that text begins."""
+
+    what: What
+    name: str
+    first: int
+    parameters: tuple[int, int]
+    name_at: tuple[int, int]
+
+
+@lru_cache(maxsize=8192)
+def _head(code: bytes) -> _Head | None:
+    """What a head declares: a function or a type; None for any other."""
     first, last = trim(code, 0, len(code))
     bare = skip_templates(code, first)
     kind = _TYPE_HEAD.search(code, bare, last)
     function = parameters_at(code, bare, last, begins_as_type=kind is not None and kind.start() == bare)
     if function:
-        name, (left, right) = function
-        written = code[name[0] : name[1]].decode("utf-8", "replace")
-        return Declaration(
-            What.FUNCTION,
-            written,
-            start + first,
-            end,
-            opening,
-            (start + left, start + right),
-            (start + name[0], start + name[1]),
-            _namespace(scopes),
-            closed,
-        )
+        at, formals = function
+        return _Head(What.FUNCTION, code[at[0] : at[1]].decode("utf-8", "replace"), first, formals, at)
     if kind and b"=" not in code[bare : kind.start()] and b"(" not in code[bare : kind.start()]:
         at, behind = _name_of_type(code, kind.end(), last)
-        if _ASSIGNED.search(code, behind, last):
-            return None
-        return Declaration(
-            What.TYPE,
-            code[at[0] : at[1]].decode("utf-8", "replace"),
-            start + first,
-            end,
-            opening,
-            (opening, opening),
-            (start + at[0], start + at[1]),
-            _namespace(scopes),
-            closed,
-        )
+        if not _ASSIGNED.search(code, behind, last):
+            name = code[at[0] : at[1]].decode("utf-8", "replace")
+            return _Head(What.TYPE, name, first, (len(code), len(code)), at)
     return None
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kernel_lineage.code.types import DTYPES, vector_of
 from kernel_lineage.kernels.cuda_text import Text, closing_angle, one_line, split, trim
 from kernel_lineage.kernels.cuda_text import text_of as layers
-from kernel_lineage.kernels.source import Parameter, SourceFile, TemplateParameter
+from kernel_lineage.kernels.source import Parameter, SourceFile, Span, TemplateParameter
 
 _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
 _QUALIFIERS = re.compile(
@@ -66,30 +67,52 @@ def dtype_of(written: str, aliases: Mapping[str, str]) -> str | None:
 
 def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) -> tuple[Parameter, ...]:
     """The parameters in a range between parentheses."""
-    formals: list[Parameter] = []
-    code = text.code
-    for a, b in split(code, *extent):
+    first, last = extent
+    written = _formals(text.code[first:last], text.data[first:last], frozenset(aliases.items()))
+    return tuple(
+        Parameter(
+            f.name,
+            f.type,
+            text.span(first + start, first + end),
+            f.dtype,
+            f.pointer,
+            f.const,
+            f.restrict,
+            False,
+            f.default,
+        )
+        for start, end, f in written
+    )
+
+
+@lru_cache(maxsize=8192)
+def _formals(
+    code: bytes, data: bytes, aliases: frozenset[tuple[str, str]]
+) -> tuple[tuple[int, int, Parameter], ...]:
+    """The parameters of a written list without its parentheses, each with its place in the list and no span yet.
+
+    `code` is `data` without comments and literals.
+    """
+    formals: list[tuple[int, int, Parameter]] = []
+    meanings = dict(aliases)
+    for a, b in split(code, 0, len(code)):
         start, end = trim(code, a, b)
         if start == end or code[start:end] == b"void":
             continue
         equals = _default_at(code, start, end)
         declared = trim(code, start, end if equals is None else equals)[1]
-        head = code[start:declared]
-        name, written = _name_and_type(head, text.data[start:declared])
-        default = None if equals is None else one_line(text.data[equals + 1 : end])
-        pointee = written.split("*")[0]
-        formals.append(
-            Parameter(
-                name=name or f"unnamed_{len(formals)}",
-                type=written,
-                span=text.span(start, end),
-                dtype=dtype_of(written, aliases),
-                pointer="*" in written or "[" in written,
-                const=bool(re.search(r"\bconst\b", pointee)),
-                restrict=bool(_RESTRICT.search(written)),
-                default=default,
-            )
+        name, written = _name_and_type(code[start:declared], data[start:declared])
+        formal = Parameter(
+            name=name or f"unnamed_{len(formals)}",
+            type=written,
+            span=Span(0, 0, 0, 0),
+            dtype=dtype_of(written, meanings),
+            pointer="*" in written or "[" in written,
+            const=re.search(r"\bconst\b", written.split("*")[0]) is not None,
+            restrict=_RESTRICT.search(written) is not None,
+            default=None if equals is None else one_line(data[equals + 1 : end]),
         )
+        formals.append((start, end, formal))
     return tuple(formals)
 
 

@@ -10,6 +10,7 @@ import codecs
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from kernel_lineage.kernels.source import Span
@@ -98,6 +99,7 @@ def directives(text: Text) -> tuple[Directive, ...]:
     return tuple(Directive(m.group(1).decode(), m.start(), m.end()) for m in _DIRECTIVE.finditer(text.masked))
 
 
+@lru_cache(maxsize=8)
 def text_of(data: bytes) -> Text:
     """The layers of a file."""
     if data.startswith(codecs.BOM_UTF8):
@@ -207,6 +209,7 @@ def trim(code: bytes, start: int, end: int) -> tuple[int, int]:
     return start, start + len(part.rstrip())
 
 
+@lru_cache(maxsize=8192)
 def arguments(text: str) -> tuple[str, ...]:
     """The top-level arguments of a written list, without its brackets; () of an empty one."""
     raw = text.encode()
