@@ -1,8 +1,8 @@
 """The small language of workloads: arithmetic over named numbers, parsed with `ast` and never evaluated as Python.
 
 Numbers, `inf`, names, `+ - * / // % **`, unary minus, comparisons, `and or not`, `a if c else b`, and the functions
-`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`, `round`, `bit_length`, `bit_and`,
-`bit_or`. C's integer division is written `//`.
+`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `exp`, `log`, `log2`, `sin`, `cos`, `tanh`, `isqrt`,
+`round`, `bit_length`, `bit_and`, `bit_or`. C's integer division is written `//`.
 Names are those of C++ as well: `in` and `lambda` are names here.
 """
 
@@ -60,12 +60,17 @@ FUNCTIONS: dict[str, Callable[..., Number]] = {
     "bit_or": operator.or_,
     "ceil_div": ceil_div,
     "cdiv": ceil_div,
+    "cos": math.cos,
+    "exp": math.exp,
     "isqrt": math.isqrt,
+    "log": math.log,
     "log2": math.log2,
     "max": max,
     "min": min,
     "next_power_of_2": next_power_of_2,
     "round": round,
+    "sin": math.sin,
+    "tanh": math.tanh,
 }
 
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {

@@ -111,6 +111,10 @@ class Verdict(BaseModel, frozen=True):
         ]
         return self.model_copy(update={"reason": reason, "stages": stages})
 
+    def with_note(self, note: str) -> Verdict:
+        """The verdict with something more to say."""
+        return self.model_copy(update={"reason": f"{self.reason}; {note}"})
+
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, if it is in the verdict."""
         return next((s for s in self.stages if s.name == name), None)

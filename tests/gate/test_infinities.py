@@ -148,3 +148,32 @@ def test_places_of_nans_are_in_no_order(changed, needed):
     stage = judge(of.program(), candidate, of.workload, device="emulated", options=options).stage("check")
     assert stage is not None
     assert (conditions(stage) if stage.status == "pass" else None) == needed, stage.reason
+
+
+RATED = [*PLACES[:2], ("e", "input", "float32", "N,C"), PLACES[2]]
+QUOTIENTS = """__global__ void kernel(int *y, const float *x, const float *e, int C) {
+    const float *r = x + (size_t)blockIdx.x * C, *d = e + (size_t)blockIdx.x * C;
+    int at = 0; float most = -INFINITY;
+    for (int c = 0; c < C; c++) { float q = r[c] / d[c]; if (TAKE) { most = q; at = c; } }
+    y[blockIdx.x] = at;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "needed"),
+    [
+        ("!(q <= most)", ["(range(e) <= -1.18e-38 or range(e) >= 1.18e-38)"]),
+        ("q > most || r[c] == 0.0f", None),
+    ],
+    ids=["another place for a NaN", "another place for a zero"],
+)
+def test_places_of_quotients_of_zeros_are_in_no_order(changed: str, needed: list[str] | None) -> None:
+    before = QUOTIENTS.replace("TAKE", "q > most")
+    of = ground("kernel", before, {"N": [3, 5], "C": [8, 20]}, RATED, "N", 1, {"N": 64, "C": 128})
+    options = GateOptions(seed=7, callers_seconds=0)
+    candidate = of.program(QUOTIENTS.replace("TAKE", changed))
+    stage = judge(of.program(), candidate, of.workload, device="emulated", options=options).stage("check")
+    assert stage is not None
+    exprs = conditions(stage) if stage.status == "pass" else None
+    assert (exprs and [one for one in exprs if "range(e)" in one]) == needed, stage.reason

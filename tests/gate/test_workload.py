@@ -120,6 +120,8 @@ def test_a_missing_file_is_said(tmp_path):
     [
         ("ceil_div(N, 4)", 84),
         ("isqrt(C)", 27),
+        ("exp(0) + tanh(0) + sin(0)", 1.0),
+        ("log(exp(2)) * cos(0)", 2.0),
         ("inf", float("inf")),
         ("-inf", float("-inf")),
         ("next_power_of_2(C)", 1024),

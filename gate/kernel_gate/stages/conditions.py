@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernel_gate.cases import Case
 from kernel_gate.deadline import TimeSpentError
 from kernel_gate.stages.check_state import CheckState, Dropped, Stop
+from kernel_gate.stages.divided_zeros import needed_of_zeros
 from kernel_gate.stages.infinities import needed_of_infinities
 from kernel_gate.stages.ranges import needed_of_range
 from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
@@ -21,7 +22,8 @@ def is_condition(run: CheckState, stop: Stop, case: Case) -> bool:
         if (ordered := needed_of_order(run, case)) is not None:
             _keep_condition(run.conditions, ordered, stop.reason)
             return True
-        needed = needed_of_range(run, case, stop) or needed_of_infinities(run, case, stop)
+        ways = (needed_of_range, needed_of_infinities, needed_of_zeros)
+        needed = next(filter(None, (way(run, case, stop) for way in ways)), None)
     except Dropped as dropped:
         run.dropped.append(f"{case}: {dropped.code}: {dropped}")
         return True

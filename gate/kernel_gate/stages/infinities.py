@@ -32,30 +32,36 @@ from kernel_gate.stages.judge_outputs import compare_outputs
 from kernel_gate.stages.reference import Reference, run_baseline
 from kernel_gate.variations import Variation
 
+_WITH_NANS = frozenset(
+    {Variation.NON_FINITE, Variation.INFINITE, Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS}
+)
+
 
 def needed_of_infinities(run: CheckState, case: Case, stop: Stop) -> tuple[str, str] | None:
     """The condition under which the check would not have ended at a case, and why; None: there is none.
 
     The infinities have to do it: with numbers in their places the case agrees, and with them all but the NaNs does.
     """
-    if case.variation not in {Variation.NON_FINITE, Variation.INFINITE, Variation.NOT_A_NUMBER}:
+    if case.variation not in _WITH_NANS:
         return None
     if stop.at_fault != "candidate" or stop.code not in (Reason.NAN_MASK_DIFFERS, Reason.WRONG_VALUE):
         return None
     inputs = make_inputs(run.workload, case)
     if stop.code is Reason.WRONG_VALUE:
         return _needed_of_places(run, case, stop, inputs)
+    if case.variation is Variation.NAN_AT_ENDS:
+        return None
     numbers = {name: _with_numbers(run, name, values) for name, values in inputs.items()}
     infinite = [name for name in inputs if numbers[name] is not inputs[name]]
-    if not infinite or not _agrees(run, case, numbers):
+    if not infinite or not agrees_with(run, case, numbers):
         return None
     needed = " and ".join(f"finite({name})" for name in infinite)
     of_infinities = case.variation is not Variation.NOT_A_NUMBER
-    if of_infinities and _agrees(run, case, inputs, lambda *output: _without_nans(run, case, *output)):
+    if of_infinities and agrees_with(run, case, inputs, lambda *output: _without_nans(run, case, *output)):
         return needed, f"{stop.reason}; with numbers for infinities it agrees"
     drawn = [_drawn(run, inputs, seed) for seed in range(2)]
     outputs = [_outputs(run, case, values) for values in drawn]
-    if None in outputs or not all(_agrees(run, case, values) for values in drawn):
+    if None in outputs or not all(agrees_with(run, case, values) for values in drawn):
         return None
 
     def unmoved(name: str, got: Array, reference: Reference) -> Array:
@@ -66,7 +72,7 @@ def needed_of_infinities(run: CheckState, case: Case, stop: Stop) -> tuple[str, 
         left = _without_nans(run, case, name, got, reference) if of_infinities else got
         return np.where(nans & (one == other), expected, left)
 
-    if not _agrees(run, case, inputs, unmoved):
+    if not agrees_with(run, case, inputs, unmoved):
         return None
     return needed, f"{stop.reason}; with numbers it agrees, and does not depend on them"
 
@@ -88,7 +94,11 @@ def _needed_of_places(
         rows = _rows_of_nans(run, reference, len(expected) if expected.ndim else 0)
         return np.where(rows.reshape(-1, *[1] * (expected.ndim - 1)), expected, got) if len(rows) else got
 
-    if not unordered or not _agrees(run, case, ordered) or not _agrees(run, case, inputs, floats_alone):
+    if (
+        not unordered
+        or not agrees_with(run, case, ordered)
+        or not agrees_with(run, case, inputs, floats_alone)
+    ):
         return None
     needed = " and ".join(f"finite({name})" for name in unordered)
     return needed, f"{stop.reason}; with numbers for NaNs and infinities it agrees"
@@ -133,7 +143,7 @@ def _with_numbers(run: CheckState, name: str, values: Array) -> Array:
     return np.where(other, dtype.narrow(np.sign(np.where(np.isnan(wide), 1.0, wide))), values)
 
 
-def _agrees(
+def agrees_with(
     run: CheckState,
     case: Case,
     inputs: Mapping[str, Array],

@@ -85,7 +85,7 @@ def _where_finite(
     expected = dtype.stored(want)
     wide = dtype.wide(expected)
     overflows = ~np.isfinite(wide)
-    if not overflows.any() or not _are_finite(run, reference.inputs):
+    if not overflows.any() or not are_finite(run, reference.inputs):
         return got
     own = dtype.wide(got)
     differs = overflows & ~((own == wide) | (np.isnan(own) & np.isnan(wide)))
@@ -95,7 +95,8 @@ def _where_finite(
     return np.where(overflows, expected, got)
 
 
-def _are_finite(run: CheckState, inputs: Mapping[str, Array]) -> bool:
+def are_finite(run: CheckState, inputs: Mapping[str, Array]) -> bool:
+    """Whether the float inputs hold numbers alone."""
     dtypes = {name: DTYPES[argument_of(run.workload, name).dtype] for name in inputs}
     return all(bool(np.isfinite(dtypes[n].wide(a)).all()) for n, a in inputs.items() if dtypes[n].is_float)
 

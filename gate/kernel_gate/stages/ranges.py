@@ -81,7 +81,7 @@ def needed_of_flushing(
         return None
     inputs = [a for a in run.workload.args if a.name in reference.inputs and a.dtype in FLOAT_NAMES]
     small = [a for a in inputs if _has_subnormal(reference.inputs[a.name], DTYPES[a.dtype])]
-    needed = " and ".join(_inside(a, DTYPES[a.dtype].smallest_normal, False) for a in small)
+    needed = " and ".join(inside(a, DTYPES[a.dtype].smallest_normal, False) for a in small)
     return (
         needed,
         f"{name} is zero where the baseline's is subnormal: {int(subnormal.sum())} elements; {case}",
@@ -99,10 +99,11 @@ def _within(run: CheckState, case: Case) -> str:
     agreed = {passed.variation for passed in run.passed}
     reached = [v for v in (_UP if large else _DOWN) if v in agreed] or [Variation.DECLARED]
     arguments = [a for a in run.workload.args if a.kind in {"input", "inout"} and is_scaled(a)]
-    return " and ".join(_inside(a, scale_of(reached[-1], DTYPES[a.dtype]), large) for a in arguments)
+    return " and ".join(inside(a, scale_of(reached[-1], DTYPES[a.dtype]), large) for a in arguments)
 
 
-def _inside(argument: Argument, bound: float, large: bool) -> str:
+def inside(argument: Argument, bound: float, large: bool) -> str:
+    """The condition that an input is no larger than a bound, or no smaller, by its size."""
     name, number = f"range({argument.name})", f"{bound:.3g}"
     if not argument.has_free_values:
         return f"{name} {'<=' if large else '>='} {number}"
