@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -203,3 +204,249 @@ def test_a_copy_that_a_change_makes_between_its_launches_is_one_of_its_steps(tmp
     program = program_from_file(path, "smooth", workload, root=tmp_path, changed_from=former)
     assert [entry for entry, _ in buffers(program)] == ["smooth", "copied_4", "halve"]
     assert "copied_4(" in program.source
+
+
+ROWS = """__global__ void first(int* row, int cols) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < cols) row[j] = j;
+}
+__global__ void next_row(const int* above, int* row, const int* cost, int cols, int i) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < cols) row[j] = above[j] + cost[i * cols + (j ? j - 1 : 0)];
+}
+void solve(const int* cost, int* a, int* b, int rows, int cols) {
+  first<<<(cols + 127) / 128, 128>>>(a, cols);
+  for (int i = 0; i < rows; i++) {
+    next_row<<<(cols + 127) / 128, 128>>>(a, b, cost, cols, i);
+    int* t = a; a = b; b = t;
+  }
+}
+int main(int argc, char** argv) {
+  int rows = argc > 1 ? atoi(argv[1]) : 700, cols = 300;
+  int *cost, *a, *b;
+  cudaMalloc(&cost, rows * cols * sizeof(int));
+  cudaMalloc(&a, cols * sizeof(int));
+  cudaMalloc(&b, cols * sizeof(int));
+  solve(cost, a, b, rows, cols);
+}
+"""
+
+
+HELPER = """void step(const int* cost, int* a, int* b, int cols, int i) {
+  next_row<<<(cols + 127) / 128, 128>>>(a, b, cost, cols, i);
+}
+void solve("""
+IN_HELPER = ROWS.replace(
+    "    next_row<<<(cols + 127) / 128, 128>>>(a, b, cost, cols, i);", "    step(cost, a, b, cols, i);"
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [ROWS, ROWS.replace("i < rows;", "i != rows - 1;"), IN_HELPER.replace("void solve(", HELPER)],
+    ids=["of its own", "but one", "of what it calls"],
+)
+def test_a_loop_over_the_rows_of_an_array_goes_over_few_rows(tmp_path: Path, source: str) -> None:
+    path = tmp_path / "run.cu"
+    path.write_text(source)
+    draft = draft_of(target_of(path, "solve"), path, State(tmp_path), measure=False)
+    assert draft.missing == ("the range of the values of cost",)
+    assert [a.shape for a in draft.arguments if a.shape] == [("19", "cols"), ("cols",), ("cols",)]
+    assert [a.value for a in draft.arguments if a.kind == "scalar"] == ["19", "cols"]
+    assert draft.dims.keys() == {"cols"}
+    assert "rows is taken to be 19: so often does a loop launch" in draft.assumed
+
+
+def test_a_function_that_takes_elements_of_another_size_is_not_followed(tmp_path: Path) -> None:
+    path = tmp_path / "run.cu"
+    source = SMOOTH.replace("BODY", BEFORE)
+    path.write_text(source)
+    draft = draft_of(target_of(path, "run"), path, State(tmp_path), measure=False)
+    path.write_text(source.replace("float*", "double*").replace("sizeof(float)", "sizeof(double)"))
+    with pytest.raises(ProgramError, match="`x` is of double, and float32 in the workload"):
+        program_from_file(path, "run", draft.workload(), root=tmp_path)
+
+
+PULSES = """__global__ void decay(float* u, int n, float k) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) u[i] *= k;
+}
+static float pulse(int s) {
+  const float t = (s - 40.f) / 12.f;
+  return std::exp(-t * t) + std::erf(t);
+}
+void run(float* u, int n, int steps) {
+  for (int s = 0; s < steps; ++s) decay<<<(n + 127) / 128, 128>>>(u, n, pulse(s));
+}
+int main() {
+  int n = 3000;
+  float* u;
+  cudaMalloc(&u, n * sizeof(float));
+  run(u, n, 200);
+}
+"""
+
+
+def test_numbers_that_the_host_works_out_round_by_round_are_passed(tmp_path: Path) -> None:
+    path = tmp_path / "run.cu"
+    path.write_text(PULSES)
+    draft = draft_of(target_of(path, "run"), path, State(tmp_path), measure=False)
+    program = program_from_file(path, "run", draft.workload(), root=tmp_path)
+    passed = [float(s.arguments[2].value) for s in program.steps if isinstance(s, LaunchStep)]
+    times = [(s - 40) / 12 for s in range(3)]
+    assert passed == pytest.approx([math.exp(-t * t) + math.erf(t) for t in times])
+
+
+OWN = """#include <cmath>
+#include <vector>
+__global__ void wave(const float* u, float* next, const float* speed, int n, float push) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) next[i] = u[i] + speed[i] * (u[(i + 1) % n] - u[i]) + (i == n / 3 ? push : 0.f);
+}
+__global__ void sums(const float* u, float* out, int n) {
+  float s = 0.f;
+  for (int i = blockIdx.x; i < n; i += gridDim.x) s += u[i];
+  if (threadIdx.x == 0) out[blockIdx.x] = s;
+}
+static std::vector<float> run(const std::vector<float>& speed, int steps, float freq) {
+  const int n = static_cast<int>(speed.size());
+  float *u, *v, *c;
+  cudaMalloc(&u, n * sizeof(float));
+  cudaMalloc(&v, n * sizeof(float));
+  cudaMalloc(&c, n * sizeof(float));
+  std::vector<float> start(n);
+  for (int i = 0; i < n; ++i) start[i] = 0.5f * i;
+  cudaMemcpy(u, start.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemcpy(c, speed.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  for (int s = 0; s < steps; ++s) {
+    wave<<<(n + 127) / 128, 128>>>(u, v, c, n, std::exp(-freq * s));
+    std::swap(u, v);
+  }
+  std::vector<float> out;
+  out.resize(n);
+  cudaMemcpy(&out[0], u, n * sizeof(float), cudaMemcpyDeviceToHost);
+  return out;
+}
+int main() {
+  int n = 3000;
+  std::vector<float> speed(n, 1.f);
+  const auto out = run(speed, 200, 2.5f);
+}
+"""
+FASTER = OWN.replace("u[i] + speed[i]", "speed[i]").replace("- u[i])", "- u[i]) + u[i]")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_right"), [(FASTER, True), (FASTER.replace("n / 3", "n / 3 + 1"), False)]
+)
+def test_arrays_of_a_functions_own_are_given_and_compared(tmp_path: Path, text: str, is_right: bool) -> None:
+    draft, baseline = drafted(tmp_path, OWN)
+    assert [(a.name, a.kind, a.shape) for a in draft.arguments if a.shape] == [
+        ("speed", "input", ("n",)), ("start", "input", ("n",)), ("out", "output", ("n",)),
+    ]  # fmt: skip
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "run.cu").write_text(text)
+    candidate = program_from_file(
+        other / "run.cu", "run", draft.workload(), root=other, changed_from=OWN.encode()
+    )
+    verdict = judge(
+        baseline, candidate, draft.workload(), device="emulated", options=GateOptions(hidden=False)
+    )
+    check = verdict.stage("check")
+    assert check is not None
+    assert (check.status is StageStatus.PASS) is is_right
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("0.5f * i;", "2.f * i;", "does something else with `out`, `start` on the host"),
+        ("  return out;", "  for (float& x : out) x *= 2.f;\n  return out;", "does something else with"),
+        ("&out[0], u, n *", "&out[0], u, n / 2 *", "a copy of another size than that of `out`"),
+        (
+            "    std::swap(u, v);",
+            "    cudaMemcpy(u, start.data(), n * 4, cudaMemcpyHostToDevice);",
+            "a second copy of",
+        ),
+    ],
+)
+def test_what_the_host_does_otherwise_with_arrays_of_its_own_is_not_followed(
+    tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    draft, _ = drafted(tmp_path, OWN)
+    path = tmp_path / "run.cu"
+    path.write_text(OWN.replace(old, new))
+    with pytest.raises(ProgramError, match=why):
+        program_from_file(path, "run", draft.workload(), root=tmp_path, changed_from=OWN.encode())
+
+
+def test_one_number_of_what_each_block_leaves_is_not_compared_block_by_block(tmp_path: Path) -> None:
+    source = OWN.replace(
+        "  std::vector<float> out;", "  sums<<<blocks, 32>>>(u, v, n);\n  std::vector<float> out;"
+    )
+    source = source.replace("  float *u,", "  const int blocks = (n + 99) / 100;\n  float *u,")
+    source = source.replace("out.resize(n)", "out.resize(blocks)").replace(
+        "&out[0], u, n *", "&out[0], v, blocks *"
+    )
+    total = source.replace(
+        "  return out;", "  float all = 0.f;\n  for (float x : out) all += x;\n  return out;"
+    )
+    assert not drafted(tmp_path, source)[0].missing
+    path = tmp_path / "run.cu"
+    path.write_text(total)
+    draft = draft_of(target_of(path, "run"), path, State(tmp_path), measure=False)
+    assert any("makes one number of what each block leaves in `out`" in m for m in draft.missing)
+
+
+PAIRS = """#include <vector>
+__global__ void near(const float4* p, int n, float scale, float inv, unsigned* bins) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(bins + ((int)(p[i].x * scale * inv) & 7), 1u);
+}
+std::vector<unsigned> pairs(const std::vector<float4>& p, float most, float box, float* ms) {
+  const int n = (int)p.size();
+  float4* d_p;
+  unsigned* d_bins;
+  cudaMalloc(&d_p, n * sizeof(float4));
+  cudaMalloc(&d_bins, 8 * sizeof(unsigned));
+  cudaMemcpy(d_p, p.data(), n * sizeof(float4), cudaMemcpyHostToDevice);
+  cudaMemset(d_bins, 0, 8 * sizeof(unsigned));
+  cudaEvent_t from, to;
+  near<<<(n + 127) / 128, 128>>>(d_p, n, 8 / most, 1.f / box, d_bins);
+  if (ms != nullptr) cudaEventElapsedTime(ms, from, to);
+  std::vector<unsigned> bins(8);
+  cudaMemcpy(bins.data(), d_bins, 8 * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  return bins;
+}
+int main() {
+  const int n = 3000;
+  const float box = std::cbrt((float)n), most = 0.5f * box;
+  std::vector<float4> p(n);
+  float ms = 0.f;
+  const auto bins = pairs(p, most, box, &ms);
+}
+"""
+
+
+def test_a_number_that_the_host_tells_back_is_no_argument_and_vectors_have_their_elements(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.cu"
+    path.write_text(PAIRS)
+    draft = draft_of(target_of(path, "pairs"), path, State(tmp_path), measure=False)
+    assert [(a.name, a.kind, a.shape) for a in draft.arguments] == [
+        ("p", "input", ("n", "4")), ("most", "scalar", None), ("box", "scalar", None), ("bins", "output", ("8",)),
+    ]  # fmt: skip
+    program = program_from_file(path, "pairs", draft.workload(), root=tmp_path)
+    launch = next(s for s in program.steps if isinstance(s, LaunchStep) and s.entry == "near")
+    assert launch.launch.grid == ("ceil_div(n, 128)",)
+    assert [a.value for a in launch.arguments if not isinstance(a, str)] == ["n", "8 / most", "1.0 / box"]
+    assert [(one.name, one.shape) for one in program.scratch] == [("d_p_0", ("n * 4",))]
+
+
+def test_a_pointer_that_a_function_hands_on_is_an_argument(tmp_path: Path) -> None:
+    path = tmp_path / "run.cu"
+    path.write_text(PAIRS.replace("cudaEventElapsedTime(ms, from, to);", "measure(ms);"))
+    draft = draft_of(target_of(path, "pairs"), path, State(tmp_path), measure=False)
+    assert "ms" in [a.name for a in draft.arguments]

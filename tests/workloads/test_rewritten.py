@@ -424,8 +424,15 @@ def test_numbers_that_hang_on_sizes_stay_expressions(tmp_path: Path, loop: str, 
         assert evaluate_int(step.launch.grid[1], {"rows": rows, "cols": 70}) == number
 
 
-def test_rounds_over_a_size_are_not_read(tmp_path: Path):
+def test_few_rounds_over_a_size_are_read_at_that_size(tmp_path: Path):
     after = PARTS_TL.replace("    divided[", "    for _ in range(rows):\n        divided[")
+    program = of_triton(tmp_path, after)
+    (condition,) = program.launched_where
+    assert condition == f"rows == {len(launched(program)) - 1}"
+
+
+def test_many_rounds_over_a_size_are_not_read(tmp_path: Path):
+    after = PARTS_TL.replace("    divided[", "    for _ in range(rows + 16):\n        divided[")
     with pytest.raises(ProgramError, match="`range` goes over a size"):
         of_triton(tmp_path, after)
 

@@ -397,3 +397,36 @@ def test_the_multiprocessors_that_a_function_asks_for_are_a_dim(tmp_path: Path):
     assert not before.own_dims and after.own_dims["multi_processor_count"][0] == CHECKED
     workload = drafted(tmp_path, FILLS_THE_DEVICE + CALLED).workload()
     assert workload.dims["multi_processor_count"] == (CHECKED,)
+
+
+PICKED = (
+    HEAD
+    + """
+@triton.jit
+def picked(weights, index, rate, out, width):
+    r = tl.program_id(0)
+    at = tl.load(index + r)
+    tl.store(out + r, tl.load(weights + r * width + at) / tl.load(rate + r))
+
+
+def pick(weights, index, rate):
+    rows, width = weights.shape
+    out = torch.empty(rows, device=weights.device)
+    picked[(rows,)](weights, index, rate, out, width)
+    return out
+
+
+def test_pick():
+    weights = torch.randn(12, 40, device="cuda").softmax(-1)
+    index = torch.multinomial(weights, 1).view(12)
+    pick(weights, index, torch.empty(12, device="cuda").exponential_())
+"""
+)
+
+
+def test_what_a_test_draws_is_what_the_workload_draws(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, PICKED, "pick")
+    values = {a.name: a.values for a in draft.arguments}
+    assert values["weights"] == "uniform(0, 1)"
+    assert values["rate"] == "positive"
+    assert evaluate(values["index"].removeprefix("integers(0, ")[:-1], draft.dims) == 40

@@ -44,11 +44,11 @@ def judged_apart(
         if answers:
             apart, other = answers[0]
             if isinstance(other, str):
-                return _with(verdict, f"not judged where {apart.where}: {other}")
-            return _with(verdict, f"right where {apart.where}, too")
+                return verdict.with_note(f"not judged where {apart.where}: {other}")
+            return verdict.with_note(f"right where {apart.where}, too")
     if left_out:
         why = f"not judged where {' or '.join(left_out)} does not lie row by row"
-        return _with(verdict, f"{why}: the change leaves out `contiguous()`")
+        return verdict.with_note(f"{why}: the change leaves out `contiguous()`")
     return verdict
 
 
@@ -124,7 +124,3 @@ def _cases(changed: ChangedKernel) -> list[list[Apart]]:
     made_outside = [a.name for a in workload.args if a.is_pointer and not a.noalias]
     tensors = [name for name in made_outside if name in asked] or made_outside
     return [[*lying_apart(workload, tensors, asked, between)] for between in BETWEEN]
-
-
-def _with(verdict: Verdict, note: str) -> Verdict:
-    return verdict.model_copy(update={"reason": f"{verdict.reason}; {note}"})

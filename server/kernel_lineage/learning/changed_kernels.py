@@ -1,7 +1,7 @@
 """The kernels that a change touched: old and new version of each, whatever file or header the change is in.
 
-A kernel is changed when its device code, with what it takes from headers, or its launch is other than before, comments
-and layout aside.
+A kernel is changed when its device code, with what it takes from headers, its launch, or what the host has the device
+or PyTorch do beside the launch is other than before, comments and layout aside.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from kernel_lineage.learning.other_launches import launched_otherwise, tokens
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, launcher_of, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
+from kernel_lineage.workloads.runtime_beside import runtime_beside
 from kernel_lineage.workloads.skipped_launches import asked_before
+from kernel_lineage.workloads.torch_beside import torch_beside
 from kernel_lineage.workloads.triton.joined_modules import hosts_of
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
@@ -152,7 +154,8 @@ def changes_between(
     changed = [
         c
         for c in pairs
-        if _wanted(c.after.path, files) and (c.launched_otherwise or essence(c.before) != essence(c.after))
+        if _wanted(c.after.path, files)
+        and (c.launched_otherwise or essence(c.before) != essence(c.after) or _is_used_otherwise(c))
     ]
     changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start, c.before.path))
     return Changes(
@@ -317,6 +320,18 @@ def essence(seen: Sighting) -> tuple[object, ...]:
     )
     text = re.sub(rf"\b{re.escape(kernel.name)}\b", "kernel", text)
     return _tree(text) if python else tokens(code_lines(text, python)), beside, launches, asked
+
+
+def _is_used_otherwise(changed: ChangedKernel) -> bool:
+    """Whether host code that launches a kernel does not clear, copy or work out beside it what it did before."""
+    before, after = changed.before.kernel.source, changed.after.kernel.source
+    name = changed.before.kernel.name
+    return (
+        before is not None
+        and after is not None
+        and before.language is after.language
+        and bool(runtime_beside(name, before, after) or torch_beside(name, before, after))
+    )
 
 
 def _of_module(seen: Sighting) -> tuple[str, tuple[object, ...]]:

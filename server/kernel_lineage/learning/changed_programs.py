@@ -10,11 +10,11 @@ from kernel_gate.program import Program
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.changed_kernels import ChangedKernel, Sighting, host_within
 from kernel_lineage.workloads.files import Target, callers_of, source_of, target_in, target_of
+from kernel_lineage.workloads.following.functions import PROGRAM
 from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.torch_beside import functions_beside
 from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
 
-_PROGRAM = "main"
 _MOST_CALLERS = 2
 """So many functions around those that launch a kernel are tried: torch may work beside a call of them."""
 
@@ -51,9 +51,9 @@ def target_before(changed: ChangedKernel) -> Target:
 
 
 def functions_of(changed: ChangedKernel) -> Iterator[ChangedKernel]:
-    """A change as one of each host function that launched its kernel; a program's `main` is none."""
-    for function, *hosts in dict.fromkeys(_named(changed)):
-        if function and function != _PROGRAM:
+    """A change as one of each host function that launched its kernel, a program's `main` last."""
+    for function, *hosts in sorted(dict.fromkeys(_named(changed)), key=lambda one: one[0] == PROGRAM):
+        if function:
             yield replace(changed, function=function, hosts=(hosts[0], hosts[1]))
 
 

@@ -16,9 +16,10 @@ from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.host_program import buffer_of, step_renamed
 
-COPIES = frozenset({"cudaMemcpy", "cudaMemcpyAsync", "hipMemcpy", "hipMemcpyAsync"})
 _ENTRY = "copied_"
 _THREADS = 256
+MOST_COPIED = 8
+"""Bytes that a thread copies at most."""
 _BYTES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 _TEXT = """\
 __global__ void {entry}(const {kind}* from, {kind}* to, long long n) {{
@@ -39,7 +40,7 @@ def copy_step(to: Operand, origin: Operand, elements: str, itemsize: int) -> Lau
 def copy_kernels(steps: Steps) -> dict[str, str]:
     """Name → text of the kernels that the copies among some steps launch."""
     texts = {f"{_ENTRY}{size}": kind for size, kind in _BYTES.items()}
-    entries = [step.entry for step in steps if _is_copy(step) and isinstance(step, LaunchStep)]
+    entries = [step.entry for step in steps if is_copy(step) and isinstance(step, LaunchStep)]
     return {entry: _TEXT.format(entry=entry, kind=texts[entry]) for entry in dict.fromkeys(entries)}
 
 
@@ -55,12 +56,13 @@ def without_copies(
     """
     left = _Left(list(steps), list(scratch), source, workload, shapes)
     for step in steps:
-        if isinstance(step, LaunchStep) and _is_copy(step):
+        if isinstance(step, LaunchStep) and is_copy(step):
             left.joined(step)
     return left.steps, left.scratch
 
 
-def _is_copy(step: LaunchStep | MemsetStep) -> bool:
+def is_copy(step: LaunchStep | MemsetStep) -> bool:
+    """Whether a step is a copy."""
     return isinstance(step, LaunchStep) and step.entry.removeprefix(_ENTRY) in map(str, _BYTES)
 
 
@@ -83,7 +85,7 @@ class _Left:
         if (origin in own) == (to in own):
             return
         name, array = (to, origin) if to in own else (origin, to)
-        between = [s for s in self.steps if _is_copy(s) and {name, array} <= _touched(s)]
+        between = [s for s in self.steps if is_copy(s) and {name, array} <= _touched(s)]
         others = [s for s in self.steps if s not in between]
         if self._is_one(name, array, between, others) and self._are_alike(own[name], array, elements):
             self.steps = [step_renamed(step, {name: array}) for step in others]

@@ -18,6 +18,7 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Parameter, SourceFile
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.changed_arrays import changed_arrays
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.fields import alias_of, passed
 from kernel_lineage.workloads.following.functions import (
     HostCode,
@@ -26,6 +27,7 @@ from kernel_lineage.workloads.following.functions import (
     declared_name,
     element_of_vector,
 )
+from kernel_lineage.workloads.following.host_arrays import COPIES, host_array, host_numbers
 from kernel_lineage.workloads.following.launch_site import meanings_of, translated
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
@@ -39,7 +41,14 @@ from kernel_lineage.workloads.following.structures import (
     record_of,
     structure_of,
 )
-from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of, dtype_of
+from kernel_lineage.workloads.following.types import (
+    FLOATS,
+    INTEGERS,
+    VECTORS,
+    bytes_of,
+    cpp_type_of,
+    dtype_of,
+)
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -57,31 +66,14 @@ from kernel_lineage.workloads.following.values import (
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.following.written import tidy
-from kernel_lineage.workloads.host_copies import COPIES, copy_kernels, copy_step, without_copies
-from kernel_lineage.workloads.host_program import HostProgram, OfTorch, buffer_of, step_renamed
+from kernel_lineage.workloads.host_copies import MOST_COPIED, copy_step
+from kernel_lineage.workloads.host_program import buffer_of, step_renamed
 
 STREAM = "cudaStream_t"
 """A type of parameters of which a workload has none."""
 
 _ALLOCATED_AT = 256
 """Allocators of the device begin memory at multiples of it."""
-
-
-def read_host_function(
-    source: SourceFile, unit: Unit, file: Unit, name: str, workload: Workload
-) -> HostProgram:
-    """What a host function of a unit launches, over the workload's arguments. Raises `Unreadable`.
-
-    `file` is the source without its headers, which tells lines.
-    """
-    reading = Reading(source, unit, file, workload)
-    (function, *_) = (f for f in unit.hosts(name) if f.of_host)
-    reading.called_again(function, reading.arguments_of(function))
-    if not any(isinstance(step, LaunchStep) for step in reading.steps):
-        raise Unreadable(file.hosts(name)[0].node.start_point[0] + 1, f"`{name}` launches no kernel")
-    steps, scratch = without_copies(reading.steps, reading.scratch, source, workload, reading.shapes)
-    copies = OfTorch(copy_kernels(steps))
-    return HostProgram(tuple(steps), tuple(scratch), calls=reading.calls, of_torch=copies)
 
 
 class Reading(Sequence):
@@ -94,6 +86,10 @@ class Reading(Sequence):
         self._source, self.workload = source, workload
         self.memory: dict[Buffer, str] = {}
         """Memory of the device by its names."""
+        self.own_arrays: frozenset[str] = frozenset()
+        """Arguments of the workload that are arrays of the function's own, which it copies to the device or from it."""
+        self._copied_arrays: set[tuple[str, int]] = set()
+        """Those that were copied in this call, each with its place among the arguments of the copy."""
         self._of_callers: set[Buffer] = set()
         """Buffers of structures that callers give, which nobody else uses."""
         self._is_static, self._statics = False, Names()
@@ -102,6 +98,10 @@ class Reading(Sequence):
             {**dims, **workload.scalars(dims)}
             for dims in itertools.chain(workload.shapes(), workload.profile_dims)
         ]
+
+    def to_end(self, entry: HostCode, values: Mapping[str, Value]) -> Value | None:
+        self._copied_arrays.clear()
+        return super().to_end(entry, values)
 
     def called_again(self, function: HostCode, values: Mapping[str, Value]) -> Value | None:
         """What a function gives when it is called once, and once more where the second call does other things.
@@ -194,7 +194,12 @@ class Reading(Sequence):
         fields = {field_name(p, f) for p in structures.values() for f in structure_of(p, self.unit)}
         declared = [a.name for a in workload.args if a.name not in fields]
         names = {a.name for a in workload.args} | set(workload.dims)
-        parameters = [p for p in function.parameters if p.type != STREAM and p.name not in structures]
+        numbers = host_numbers(function)
+        parameters = [
+            p
+            for p in function.parameters
+            if p.type != STREAM and p.name not in structures.keys() | numbers - names
+        ]
         by_name = all(p.name in names or p.name.lower() in BLOCK_SIZES for p in parameters)
         taken = {p.name for p in parameters} | fields
         written = (a.name for a in workload.args if a.kind in ("output", "inout"))
@@ -217,22 +222,26 @@ class Reading(Sequence):
                 values[parameter.name] = Number(self.shapes[0][name], (name,))
             else:
                 values[parameter.name] = self._threads()
+        values |= {n: Address(Buffer(n)) for n in numbers - values.keys()}
         if structures:
             values |= self._structures(function, [order.get(p.name, "") for p in function.parameters])
         return {**values, **self.object_of(function, values)}
 
     def _argument_at(self, name: str, parameter: HostParameter) -> Address | Buffer:
         """The first element of a buffer of the workload, as a parameter or field points to it."""
-        element = element_of_vector(parameter)
-        kind = alias_of(element or bare_type(parameter.type), self.unit)
+        of_vector = element_of_vector(parameter)
+        kind = alias_of(of_vector or bare_type(parameter.type), self.unit)
         buffer = Buffer(name, dtype=kind if bytes_of(kind) else "")
         self.memory[buffer] = name
-        if not element:
-            return Address(buffer, buffer.dtype)
         argument = self.workload.argument(name)
-        buffer.size = plain(bytes_of(kind) or 1)
+        element = dtype_of(kind)  # of a vector that of its components
+        if argument is not None and element and DTYPES[element].itemsize != DTYPES[argument.dtype].itemsize:
+            raise Unreadable(self._line, f"`{name}` is of {kind}, and {argument.dtype} in the workload")
+        if not of_vector:
+            return Address(buffer, buffer.dtype)
+        buffer.size = plain(DTYPES[argument.dtype].itemsize if argument is not None else 1)
         for extent in (argument.shape or ()) if argument is not None else ():
-            buffer.size = times(self._over_workload(str(extent)), buffer.size)
+            buffer.size = times(buffer.size, self._over_workload(str(extent)))
         return buffer
 
     def _structures(self, function: HostCode, order: list[str]) -> dict[str, Value]:
@@ -310,6 +319,12 @@ class Reading(Sequence):
         if any(self._has(names.get(name)) for name in changed_arrays(node)):
             raise error
         super()._pass_over(node, names, error)
+
+    def resized(self, written: Node | None, base: Value, args: list[Value], names: Names) -> Value:
+        """Also of an array of the workload, which has its elements. Raises `NotFollowed` where they are set."""
+        if self._has(base) and len(args) > 1:
+            raise NotFollowed(f"`{text_of(written)}`, which the host sets,")
+        return super().resized(written, base, args, names)
 
     def store(self, target: Node | None, value: Value, names: Names) -> None:
         if target is not None and target.type in ("subscript_expression", "pointer_expression"):
@@ -481,6 +496,45 @@ class Reading(Sequence):
             raise NotFollowed(f"a pointer to `{kind}`")
         return one
 
+    def launched_by_function(self, name: str, args: list[Value], node: Node) -> bool:
+        if name in COPIES and len(args) >= 3 and len(self.frames) == 1:
+            written = arguments_of(node.child_by_field_name("arguments"))
+            args = [
+                *(self._own_array(text_of(written[at]), args[at], args[2], at) for at in range(2)),
+                *args[2:],
+            ]
+        return super().launched_by_function(name, args, node)
+
+    def _own_array(self, written: str, value: Value, size: Value, at: int) -> Value:
+        """The argument of a copy of so many bytes, its first or second one: an array of the function's own as the
+        workload has it, if it is one.
+
+        Raises `NotFollowed` where the array has other elements than are copied, and where it was copied that way
+        before: the host may have changed it, or read it, since.
+        """
+        argument = self.workload.argument(host_array(written))
+        if argument is None or argument.name not in self.own_arrays or buffer_at(value) in self.memory:
+            return value
+        number = self.check_elements(argument.name, size)
+        if (argument.name, at) in self._copied_arrays:
+            raise NotFollowed(f"a second copy of `{argument.name}`")
+        self._copied_arrays.add((argument.name, at))
+        buffer = next((b for b, name in self.memory.items() if name == argument.name), None)
+        buffer = buffer or Buffer(argument.name, number, dtype=cpp_type_of(argument.dtype))
+        self.memory[buffer] = argument.name
+        return Address(buffer, buffer.dtype)
+
+    def check_elements(self, name: str, size: Value) -> Number:
+        """So many bytes. Raises `NotFollowed` where an argument of the workload has others."""
+        argument, number = self.workload.argument(name), self._as_number(size)
+        assert argument is not None
+        whole = " * ".join(f"({extent})" for extent in (argument.shape or ("1",)))
+        one = DTYPES[argument.dtype].itemsize
+        for shape in self.shapes:
+            if evaluate(self.expression(number), shape) != evaluate(whole, shape) * one:
+                raise NotFollowed(f"a copy of another size than that of `{name}`")
+        return number
+
     def runtime(self, name: str, args: list[Value]) -> bool:
         if name in ALLOCATORS and len(args) >= 2:
             library_call(name, args, self.sizes)
@@ -507,10 +561,9 @@ class Reading(Sequence):
     def _copied(self, args: list[Value], name: str) -> LaunchStep:
         """A copy between memory that is known here. Raises `NotFollowed` for another one."""
         to, origin = (self._operand(LaunchArgument(arg, f"{name}()"), None) for arg in args[:2])
-        sizes = {self._itemsize(arg) for arg in args[:2]}
-        if len(sizes) > 1 or not buffer_of(to) or not buffer_of(origin):
+        one = min(*map(self._itemsize, args[:2]), MOST_COPIED)
+        if not buffer_of(to) or not buffer_of(origin):
             raise NotFollowed(f"`{name}()`")
-        (one,) = sizes
         return copy_step(to, origin, self.expression(divided(self._as_number(args[2]), plain(one))), one)
 
     @staticmethod

@@ -30,7 +30,6 @@ from kernel_lineage.workloads.following.function_draft import takes_tensors
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.function_program import tensor_function_steps
-from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_program import Unclear
 from kernel_lineage.workloads.host_work import (
     HostWork,
@@ -43,13 +42,16 @@ from kernel_lineage.workloads.host_work import (
 )
 from kernel_lineage.workloads.launched_beside import asks_more, launched_beside
 from kernel_lineage.workloads.model import View
+from kernel_lineage.workloads.own_arrays import check_own_arrays
 from kernel_lineage.workloads.preprocessed import with_headers
 from kernel_lineage.workloads.program_errors import ArgumentsDifferError as ArgumentsDifferError
 from kernel_lineage.workloads.program_errors import LaunchChangedError as LaunchChangedError
 from kernel_lineage.workloads.program_errors import ProgramError as ProgramError
 from kernel_lineage.workloads.program_errors import UnknownKernelError as UnknownKernelError
+from kernel_lineage.workloads.program_reading import read_host_function
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.rewritten import rewritten_program
+from kernel_lineage.workloads.runtime_beside import runtime_beside
 from kernel_lineage.workloads.skipped_launches import skipped_launches
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.torch_beside import torch_beside
@@ -124,7 +126,7 @@ def program_from_file(
     before = former_kernel or (kernel_name if there is None else qualified_name(there))
     bare = before.rpartition("::")[2]
     keeps = any(argument.kind == "inout" for argument in workload.args)
-    of_torch = torch_beside(bare, former, source, keeps=keeps)
+    of_torch = (*torch_beside(bare, former, source, keeps=keeps), *runtime_beside(bare, former, source))
     whole_of = partial(rewritten_program, source, former, path, before, workload, root, views)
     try:
         if by_host:
@@ -349,6 +351,8 @@ def _launched(
             )
         else:
             read_steps = read_host_function(source, unit, own, function, workload)
+            if former.data != source.data:
+                check_own_arrays(host_code(path, root, former.data), unit, function, workload)
     except (Unclear, Unreadable) as error:
         raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
     text, lacking = device_code(source, kernels, path, root, read_steps.template_arguments)

@@ -97,7 +97,7 @@ def _contiguous_in(kernel: str, file: SourceFile) -> dict[str, tuple[Counter[str
     else:
         texts = {
             name: " ".join(text_of(code.node) for code in codes)
-            for name, codes in _launching_in_cuda(kernel, file).items()
+            for name, codes in launching_in_cuda(kernel, file).items()
         }
     return {
         name: (Counter(_CONTIGUOUS.findall(text)), frozenset(WORD.findall(text)))
@@ -119,11 +119,11 @@ def _of_cuda(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counte
             for code in codes
             for one in _worked_out(_in_cuda(code.node, names), read_back_in_cuda(code.node))
         )
-        for name, codes in _launching_in_cuda(kernel, file).items()
+        for name, codes in launching_in_cuda(kernel, file).items()
     }
 
 
-def _launching_in_cuda(kernel: str, file: SourceFile) -> dict[str, list[HostCode]]:
+def launching_in_cuda(kernel: str, file: SourceFile) -> dict[str, list[HostCode]]:
     """The host functions that name a kernel, with all of a name."""
     functions = unit_of(file.data.decode("utf-8", "replace")).functions
     hosts = {name: [code for code in codes if code.of_host] for name, codes in functions.items()}

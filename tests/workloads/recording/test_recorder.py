@@ -941,3 +941,52 @@ def test_a_state_that_is_zero_before_a_loop_goes_on_in_it(
     )
     assert drafts, why
     assert next(a.values for a in drafts[0].arguments if a.name == "m") == values
+
+
+ROWS = """
+#include <cstdlib>
+#include <vector>
+struct Item { float price, weight, rate; };
+__global__ void value(const Item* __restrict__ items, float* rows, float* out, int n, int steps) {
+  const int i = blockIdx.x;
+  if (i >= n) return;
+  float* row = rows + (size_t)i * (steps + 1);
+  for (int k = threadIdx.x; k <= steps; k += blockDim.x) row[k] = items[i].price * k + items[i].rate;
+  __syncthreads();
+  if (threadIdx.x == 0) out[i] = row[steps] * items[i].weight;
+}
+static void run(const Item* items, float* work, float* out, int n, int steps) {
+  value<<<n, 64>>>(items, work, out, n, steps);
+}
+int main(int argc, char** argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 48, steps = argc > 2 ? atoi(argv[2]) : 40;
+  std::vector<Item> host(n);
+  for (auto& one : host) one = {rand() / 1e9f, 1.f, 2.f};
+  Item* items; float *work, *out;
+  cudaMalloc(&items, n * sizeof(Item));
+  cudaMalloc(&work, (size_t)n * (steps + 1) * sizeof(float));
+  cudaMalloc(&out, n * sizeof(float));
+  cudaMemcpy(items, host.data(), n * sizeof(Item), cudaMemcpyHostToDevice);
+  run(items, work, out, n, steps);
+  std::vector<float> got(n);
+  cudaMemcpy(got.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost);
+  AFTER
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.parametrize(
+    ("after", "kind"),
+    [
+        ("cudaFree(work);", "scratch"),
+        ("cudaMemcpy(got.data(), work, n * sizeof(float), cudaMemcpyDeviceToHost);", "inout"),
+    ],
+)
+def test_a_buffer_of_main_that_nobody_else_reads_is_a_workspace(
+    tmp_path: Path, after: str, kind: str
+) -> None:
+    (draft,), _ = recorded(tmp_path, ROWS.replace("AFTER", after), "value")
+    arguments = {a.name: a for a in draft.arguments}
+    assert (arguments["rows"].kind, arguments["out"].kind) == (kind, "output")
+    assert arguments["items"].values == "positive", "the numbers of main's structures are"

@@ -55,6 +55,7 @@ _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_ca
 _CHECKS = re.compile(
     r"(?:TORCH|AT)_(?:INTERNAL_)?(?:CHECK|ASSERT)\w*|assert|TORCH_CHECK_\w+|CHECK_(?:EQ|NE|LT|LE|GT|GE)"
 )
+_RESIZES = frozenset({"resize", "assign"})
 _TO_VARIABLE = frozenset({"cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync"})
 _DISPATCH = re.compile(r"\w*DISPATCH\w*")
 
@@ -312,6 +313,8 @@ class Calls(Bodies):
         if isinstance(base, Buffer) and name in ("size", "empty") and base.size is not None:
             count = divided(base.size, plain(bytes_of(base.dtype) or 1))
             return count if name == "size" else combined("==", count, plain(0))
+        if name in _RESIZES and (isinstance(base, Buffer) or base == []):
+            return self.resized(callee.child_by_field_name("argument"), base, args, names)
         if isinstance(base, list):
             return method_of_list(base, name, args)
         if isinstance(base, Pointer) and base.buffer is None and name in ("has_value", "defined"):
@@ -328,6 +331,18 @@ class Calls(Bodies):
                 return self._called(held, listed, names)
             return self._of_structure(base, name, arguments_of(listed), names)
         raise NotFollowed(f"`{text_of(node)}`")
+
+    def resized(self, written: Node | None, base: Value, args: list[Value], names: Names) -> Value:
+        """Let a vector of the host have as many elements as it is told, and other ones. Raises `NotFollowed`."""
+        if not args or not isinstance(args[0], Number):
+            raise NotFollowed(f"the size of `{text_of(written)}`")
+        held = base if isinstance(base, Buffer) else Buffer(text_of(written))
+        one = bytes_of(held.dtype)
+        held.size = times(args[0], plain(one)) if one is not None else None
+        held.cleared, held.below = False, None
+        if held is not base:
+            self.store(written, held, names)
+        return plain(0)
 
     def _of_structure(self, base: Record, name: str, nodes: list[Node], names: Names) -> Value:
         """What a structure's own function gives: its body is followed with the fields. Raises `NotFollowed`."""

@@ -92,6 +92,9 @@ class Casts(Expressions):
         inner = node.child_by_field_name("type") or node.child_by_field_name("value")
         written = text_of(inner).strip("() ")
         base = self._element(inner, names)
+        held = names.get(written) if base is None else None
+        if isinstance(held, Buffer) and held.size is not None:
+            return held.size
         if base is None and "*" in written:
             return plain(8)
         kind = self.type_named(bare_type(written), names)

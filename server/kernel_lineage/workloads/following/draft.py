@@ -18,7 +18,7 @@ from kernel_lineage.workloads.following.compiled_sizes import is_large, with_com
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.extents import asked_of, shape_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
-from kernel_lineage.workloads.following.functions import bare_type
+from kernel_lineage.workloads.following.functions import PROGRAM, bare_type
 from kernel_lineage.workloads.following.gathered import Gathered
 from kernel_lineage.workloads.following.largest_launch import draft_by_sizes, in_order
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
@@ -60,7 +60,6 @@ from kernel_lineage.workloads.promises import broken
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
-_PROGRAM = "main"
 _WHOLE = ("integers", "ascending(", "listed(", "permutation(", "offsets(")
 """How values begin that are whole numbers."""
 _MOST_LAUNCHES = 4
@@ -171,7 +170,7 @@ def _draft(
         for p in given_parts
     )
     arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, facts))
-    if launch.frames[0].function.name == _PROGRAM:
+    if launch.frames[0].function.name == PROGRAM:
         arguments = tuple(_apart(arguments, given_parts))
     arguments, objects = _placed(arguments, given_parts, launch)
     arguments = (*arguments, *_copied(kernel, facts))

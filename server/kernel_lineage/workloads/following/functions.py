@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.words import WORD
 
+PROGRAM = "main"
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|inline|constexpr|__restrict__|__restrict|restrict|struct|typename|enum|class)\b"
 )
@@ -139,3 +140,13 @@ def host_parameter(node: Node) -> HostParameter | None:
     reference = declarator is not None and declarator.type == "reference_declarator"
     default = node.child_by_field_name("default_value")
     return HostParameter(name, kind, stars, reference, default, is_pack=node.type.startswith("variadic"))
+
+
+def declared_values(function: HostCode) -> dict[str, str]:
+    """Local → what it is set to where it is declared."""
+    values: dict[str, str] = {}
+    for node in inside(function.body):
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        if value is not None:
+            values.setdefault(declared_name(node)[0], text_of(value))
+    return values

@@ -34,6 +34,8 @@ class Gathered:
         """The kernel's parameters that it calls as functions."""
         self.addresses: dict[str, str] = {}
         """The address of a buffer of the host code → that of the kernel's parameter."""
+        self.fixed: dict[str, str] = {}
+        """Dims that are taken to be one number → that number."""
         self.missing: list[str] = []
         self.said: list[str] = []
         self.texts: list[str] = []
@@ -57,9 +59,10 @@ class Gathered:
         A constant of the file that promises alone name is no dim: it is as large as it is written.
         """
         sizes = self.sizes
-        used = {name for text in self.texts for name in names_in_order(text)}
+        used = {name for text in self.texts for name in names_in_order(text)} - self.fixed.keys()
         fixed = (self.unit.constants.keys() | self.unit.macros.keys()) & sizes.dims.keys() - used
-        promises = (with_meanings(p, {n: str(sizes.dims[n]) for n in fixed}) for p in sizes.promises)
+        numbers = {**{n: str(sizes.dims[n]) for n in fixed}, **self.fixed}
+        promises = (with_meanings(p, numbers) for p in sizes.promises)
         over = {tidy(p): names_in(p) for p in promises if _over(p, sizes.dims)}
         while more := {n for names in over.values() if names & used for n in names - used}:
             used |= more

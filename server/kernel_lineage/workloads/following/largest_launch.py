@@ -108,7 +108,7 @@ def works_of(
 ) -> list[int]:
     """How much each launch of a function works on, in the order in which it comes to them, as far as it is followed."""
     sizes = Sizes({}, {}, Asked({}, {}), with_literals=literally, with_typed=is_typed)
-    follower = _Every(unit, sizes, kernel, leading)
+    follower = Every(unit, sizes, kernel, leading)
     follower.follow(entry)
     return follower.works
 
@@ -190,7 +190,7 @@ class _Past(Follower):
         )
 
 
-class _Every(_Past):
+class Every(_Past):
     """Follows a function past all of its launches."""
 
     def __init__(self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str]) -> None:

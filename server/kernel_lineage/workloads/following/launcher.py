@@ -6,27 +6,31 @@ What it launches is read from its statements whenever it is run; the draft says 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, Parameter, SourceFile, Span
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import WORD, with_meanings
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.draft import argument_of
 from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import (
+    PROGRAM,
     HostCode,
     HostParameter,
-    declared_name,
+    declared_values,
     element_of_vector,
+    words_in,
 )
 from kernel_lineage.workloads.following.gathered import Gathered
+from kernel_lineage.workloads.following.host_arrays import HostCopy, host_copies, host_numbers
 from kernel_lineage.workloads.following.largest_launch import draft_by_sizes, in_order
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
+from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.structures import (
@@ -36,10 +40,10 @@ from kernel_lineage.workloads.following.structures import (
     structure_of,
 )
 from kernel_lineage.workloads.following.unit import Unit
-from kernel_lineage.workloads.following.values import Number, Opaque
+from kernel_lineage.workloads.following.values import Number, Opaque, Pointer, Record
 from kernel_lineage.workloads.following.ways import follow_way
 from kernel_lineage.workloads.following.workspaces import CLEARS
-from kernel_lineage.workloads.model import Draft, DraftArgument, Role
+from kernel_lineage.workloads.model import ZEROS, Draft, DraftArgument, Role
 
 LAUNCHED_ALONE = ("1",), ("128",)
 """The grid and the block of a workload of a host function, of which none takes the grid."""
@@ -48,11 +52,13 @@ _NOWHERE = Span(0, 0, 0, 0)
 _DEPTH = 4
 _FIRST = re.compile(r"(?:\.|->)(?:data|begin)\s*\(\s*\)")
 """What gives a pointer to a vector's first element."""
-_COUNTS = re.compile(r"\w+<=?(\w+)")
+_COUNTS = re.compile(r"\w+(?:<=?|!=)(\w+)(?:[-+]\d+)?")
 _ROUNDS = 3
 """Rounds of a loop around launches that a workload goes through: an odd number, so that two buffers which change
 places do not come to lie as before.
 """
+_ROWS = 19
+"""The same of a loop over an extent: more than a change is likely to do in one launch, and no multiple of that."""
 
 
 def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
@@ -76,6 +82,8 @@ def _draft(launcher: Launcher, unit: Unit, path_name: str, launch: Launched, siz
     for parameter, role, is_copied in _touched(launcher.source, function, unit, _DEPTH):
         roles[parameter] = together(roles[parameter], role) if parameter in roles else role
         used |= set() if is_copied else {parameter}
+    kernels = frozenset[str]().union(*(unit.leading_to(kernel.name) for kernel in launcher.kernels))
+    copies = host_copies(unit, launch, sizes, kernels)
     facts = Gathered(unit, sizes, {}, launch)
     arguments = tuple(
         replace(
@@ -84,10 +92,11 @@ def _draft(launcher: Launcher, unit: Unit, path_name: str, launch: Launched, siz
             noalias=value.written in roles.keys() - used,
         )
         for p, argument in zip(function.parameters, launch.arguments, strict=True)
-        if p.type != _STREAM
-        for part, value in _parts(p, argument, function, roles, facts)
+        if p.type != _STREAM and function.name != PROGRAM and p.name not in host_numbers(function)
+        for part, value in _parts(p, _as_copied(argument, copies), function, roles, facts)
     )
-    arguments = tuple(_with_few_rounds(arguments, function, facts))
+    own = (*_own_arrays(copies, function, roles, facts), *_own_rounds(function, facts))
+    arguments = tuple(_with_few_rounds((*arguments, *own), function, facts))
     dims, promises = facts.dims(arguments)
     return Draft(
         launcher.name,
@@ -105,27 +114,86 @@ def _draft(launcher: Launcher, unit: Unit, path_name: str, launch: Launched, siz
     )
 
 
+def _as_copied(argument: LaunchArgument, copies: Sequence[HostCopy]) -> LaunchArgument:
+    """An array of which its caller tells no size, with as many elements as are copied."""
+    held = buffer_at(argument.value)
+    copy = next((one for one in copies if one.array == argument.written), None)
+    is_open = not isinstance(argument.value, (Number, Record)) and (held is None or held.size is None)
+    return (
+        replace(argument, value=Pointer(copy.buffer, copy.buffer.dtype))
+        if copy is not None and is_open
+        else argument
+    )
+
+
+def _own_arrays(
+    copies: Sequence[HostCopy], function: HostCode, roles: Mapping[str, Role], facts: Gathered
+) -> Iterator[DraftArgument]:
+    """The arrays of a function's own that it copies to the device, and those that it gets back: which of them its
+    callers read is not asked.
+    """
+    taken = {p.name for p in function.parameters}
+    for name in dict.fromkeys(one.array for one in copies if one.array not in taken):
+        those = [one for one in copies if one.array == name]
+        buffer = those[0].buffer
+        role: Role = "output" if those[0].is_result else "input"
+        if role == "input" and any(one.is_result for one in those):
+            role = "inout"
+        if those[0].is_result is None:
+            # What the host sets first is there, whatever the device writes.
+            role = "input" if roles.get(name, "input") == "input" else "inout"
+        parameter = Parameter(
+            name, f"{buffer.dtype}*", _NOWHERE, DTYPES.get(alias_of(buffer.dtype, facts.unit)), True
+        )
+        argument = argument_of(parameter, LaunchArgument(Pointer(buffer, buffer.dtype), name), role, facts)
+        if buffer.cleared and role != "output":
+            argument = replace(argument, values=ZEROS)
+        yield replace(argument, noalias=True)
+
+
+def _own_rounds(function: HostCode, facts: Gathered) -> Iterator[DraftArgument]:
+    """The variables by which a program says how many rounds its loops with launches have."""
+    named = declared_values(function).keys() | facts.unit.constants.keys() | facts.unit.macros.keys()
+    named -= facts.unit.device_words()
+    for name in sorted(_counts(function, facts.unit) & named) if function.name == PROGRAM else ():
+        value = name if name in facts.sizes.dims else str(_ROUNDS)
+        facts.texts += [value] if value == name else []
+        yield DraftArgument(name, "scalar", "int32", value=value)
+
+
 def _with_few_rounds(
     arguments: tuple[DraftArgument, ...], function: HostCode, facts: Gathered
 ) -> Iterator[DraftArgument]:
-    """The arguments with few rounds of loops around launches, where nothing else hangs on how many there are."""
-    shapes = [extent for argument in arguments for extent in argument.shape or ()]
-    extents = {name for extent in shapes for name in WORD.findall(extent)}
-    for argument in arguments:
+    """The arguments with few rounds of loops around launches: few rows of the arrays, where a loop goes over these."""
+    extents = {name for argument in arguments for e in argument.shape or () for name in WORD.findall(e)}
+    written: dict[str, str] = {}
+    counts = _counts(function, facts.unit)
+    for argument in (a for a in arguments if a.kind == "scalar" and a.name in counts):
         text = str(argument.value)
-        is_size = bool(extents & {*WORD.findall(text)})
-        if argument.kind == "scalar" and not is_size and argument.name in _counts(function):
-            size = facts.sizes.dims.get(text, int(text) if text.isdigit() else 0)
-            if size > _ROUNDS:
-                facts.said.append(f"{argument.name} is taken to be {_ROUNDS}: so often does a loop launch")
-                facts.texts = [t for t in facts.texts if t != text]
-                argument = replace(argument, value=str(_ROUNDS))
-        yield argument
+        size = facts.sizes.dims.get(text, int(text) if text.isdigit() else 0)
+        rounds = _ROWS if text in extents else _ROUNDS
+        if size > rounds:
+            facts.said.append(f"{argument.name} is taken to be {rounds}: so often does a loop launch")
+            (written if text.isdigit() else facts.fixed)[argument.name if text.isdigit() else text] = str(
+                rounds
+            )
+    for argument in arguments:
+        yield replace(
+            argument,
+            shape=tuple(with_meanings(e, facts.fixed) for e in argument.shape)
+            if argument.shape
+            else argument.shape,
+            values=with_meanings(argument.values, facts.fixed),
+            value=written.get(argument.name) or with_meanings(str(argument.value), facts.fixed)
+            if argument.value is not None
+            else None,
+        )
 
 
-def _counts(function: HostCode) -> set[str]:
-    """The names that say how many rounds of one step a loop with launches has."""
-    loops = [n for n in inside(function.body) if n.type == "for_statement" and "<<<" in text_of(n)]
+def _counts(function: HostCode, unit: Unit) -> set[str]:
+    """The names that say how many rounds of one step a loop with launches has, its own or those of what it calls."""
+    launching = frozenset[str]().union(*map(unit.leading_to, unit.kernels))
+    loops = [n for n in inside(function.body) if n.type == "for_statement" and words_in(n) & launching]
     return {
         match[1]
         for loop in loops
@@ -174,7 +242,7 @@ def _touched(
 
     All branches count, whichever of them a caller takes.
     """
-    values = _values(function)
+    values = declared_values(function)
     for node in inside(function.body):
         if node.type != "call_expression":
             continue
@@ -200,16 +268,6 @@ def _touched(
             parameter, dot, field = place.partition(".")
             if parameter in inner:
                 yield _root(inner[parameter] + dot + field, function, values), role, is_copied
-
-
-def _values(function: HostCode) -> dict[str, str]:
-    """Local → what it is set to where it is declared."""
-    values: dict[str, str] = {}
-    for node in inside(function.body):
-        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
-        if value is not None:
-            values.setdefault(declared_name(node)[0], text_of(value))
-    return values
 
 
 def _root(expression: str, function: HostCode, values: Mapping[str, str]) -> str:

@@ -6,8 +6,10 @@ import ast
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from kernel_gate.expr.syntax import tree_of
+from kernel_gate.expressions import FUNCTIONS
 from kernel_lineage.workloads.following.literals import DEVICE
 from kernel_lineage.workloads.following.names import fetched, stored
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -50,12 +52,27 @@ _ATTRIBUTES = {"MaxThreadsPerMultiProcessor": "maxThreadsPerMultiProcessor", "Ma
 _COMPARE = frozenset({"strcmp", "strncmp", "strcasecmp", "strncasecmp"})
 _THREADS = 256
 _MATH: Mapping[str, Callable[[float], float]] = {
+    "acos": math.acos,
+    "asin": math.asin,
+    "atan": math.atan,
+    "cbrt": math.cbrt,
+    "cos": math.cos,
+    "cosh": math.cosh,
+    "erf": math.erf,
     "exp": math.exp,
-    "log": math.log,
+    "exp2": math.exp2,
+    "expm1": math.expm1,
     "floor": math.floor,
+    "log": math.log,
+    "log10": math.log10,
+    "log1p": math.log1p,
     "log2": math.log2,
+    "sin": math.sin,
+    "sinh": math.sinh,
+    "tan": math.tan,
     "tanh": math.tanh,
 }
+"""Functions of one number, which give what C++'s of the same name do; outside of their domain they raise."""
 
 
 def library_call(name: str, args: list[Value], sizes: Sizes) -> Value:
@@ -232,7 +249,7 @@ def _arithmetic(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
         return called("next_power_of_2", first)
     if name.rstrip("fl") == "abs" or name == "fabs":
         return called("abs", first)
-    base = name[:-1] if name.endswith("f") and name != "f" else name
+    base = name[:-1] if name.endswith("f") and name not in ("f", *_MATH) else name
     if base == "ceil":
         return _rounded_up(first)
     powers = {"sqrt": 0.5, "rsqrt": -0.5}
@@ -246,6 +263,9 @@ def _arithmetic(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
             if first.is_constant and power.is_constant
             else made(value, f"({first.text}) ** ({power.text})")
         )
-    if base in _MATH and first.is_constant and first.value > 0:
-        return plain(_MATH[base](first.value))
+    if base in _MATH and len(numbers) == 1:
+        with suppress(ValueError, OverflowError):  # C++ gives no number, or infinity
+            if first.is_constant:
+                return plain(_MATH[base](first.value))
+            return called(base, first) if base in FUNCTIONS else None
     return None

@@ -16,14 +16,15 @@ _DEPTH = 4
 
 def is_in_loops(name: str, unit: Unit, depth: int = _DEPTH) -> bool:
     """Whether each call of a function, or launch of a kernel, stands in a loop, or in a function that does."""
-    sites = list(_sites(name, unit))
+    sites = list(sites_of(name, unit))
     return bool(sites and depth) and all(
         any(around.type in _LOOPS for around in above(site)) or is_in_loops(function.name, unit, depth - 1)
         for function, site in sites
     )
 
 
-def _sites(name: str, unit: Unit) -> Iterator[tuple[HostCode, Node]]:
+def sites_of(name: str, unit: Unit) -> Iterator[tuple[HostCode, Node]]:
+    """The calls of a function, or launches of a kernel, in the unit's host code, each with the function it is in."""
     for function in (f for functions in unit.functions.values() for f in functions):
         if not function.of_host or name not in function.words or function.name == name:
             continue

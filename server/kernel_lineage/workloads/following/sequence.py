@@ -13,11 +13,13 @@ from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.clamps import clamp_of
 from kernel_lineage.workloads.following.functions import HostCode, declared_name, host_code, words_in
+from kernel_lineage.workloads.following.library import note_write
 from kernel_lineage.workloads.following.maps import Maps
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Asked, Sizes
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
+    Buffer,
     ElementReference,
     NotFollowed,
     Number,
@@ -217,7 +219,7 @@ class Sequence(Maps):
         clamp = clamp_of(condition, sides[0]) if sides[1] is None else None
         if clamp is not None and self._clamped(clamp, names):
             return True
-        before = {name: names.get(name) for name in dict.fromkeys(_set_in(node))}
+        before = {name: names.get(name) for name, _ in _set_in(node)}
         ways: list[dict[str, Value | None]] = []
         for side in sides:
             self._branch(side, names)
@@ -285,8 +287,10 @@ class Sequence(Maps):
         """Forget what a statement sets that cannot be followed. Raises the error where it does more than that."""
         if self._acts(node):
             raise error
-        for name in _set_in(node):
-            if names.holder(name) is not None:
+        for name, is_element in _set_in(node):
+            if is_element and isinstance(held := names.get(name), (Buffer, Pointer)):
+                note_write(held)
+            elif names.holder(name) is not None:
                 names.set(name, Opaque(f"`{name}`, which is set on a way that is not known"))
 
     def _acts(self, node: Node) -> bool:
@@ -319,8 +323,8 @@ def _only_sets(side: Node | None) -> bool:
     return target is not None and target.type == "identifier"
 
 
-def _set_in(node: Node) -> Iterator[str]:
-    """The variables that a statement sets, or whose addresses it hands on."""
+def _set_in(node: Node) -> Iterator[tuple[str, bool]]:
+    """The variables that a statement sets, or whose addresses it hands on; and whether it only sets an element."""
     for inner in inside(node):
         side = {
             "assignment_expression": "left",
@@ -328,7 +332,8 @@ def _set_in(node: Node) -> Iterator[str]:
             "pointer_expression": "argument",
         }
         target = inner.child_by_field_name(side[inner.type]) if inner.type in side else None
+        is_element = target is not None and target.type == "subscript_expression"
         while target is not None and target.type not in ("identifier", "call_expression"):
             target = target.named_child(0) if target.named_child_count else None
         if target is not None and target.type == "identifier":
-            yield text_of(target)
+            yield text_of(target), is_element

@@ -5,20 +5,25 @@ How a workspace is laid out is a kernel's own choice, so two right states may le
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer
+from kernel_lineage.workloads.following.loops import sites_of
+from kernel_lineage.workloads.following.unit import Unit
 
 CLEARS = frozenset({"cudaMemset", "cudaMemsetAsync"})
 """Functions that set a buffer's bytes."""
 KEEPERS = ALLOCATORS | CLEARS | {"cudaFree", "cudaFreeAsync"}
 """Functions that are handed a buffer and read nothing of it."""
 _DECLARES = ("pointer_declarator", "declaration")
+_DEPTH = 4
+"""Callers of callers that are looked at."""
 _OUTSIDE = ""
 """What uses a buffer that comes from outside of all functions on the way."""
 
@@ -34,6 +39,31 @@ def is_workspace(argument: str, kernel: str, frames: tuple[Frame, ...], others: 
     if any(use not in KEEPERS or fills for use, fills in uses) or not any(u in ALLOCATORS for u, _ in uses):
         return False
     return any(use not in KEEPERS for other in others for use, _ in _uses(other, kernel, frames))
+
+
+def workspaces(kernel: str, written: Collection[int], unit: Unit) -> frozenset[int]:
+    """Those of the arguments that a kernel writes which are workspaces at each of its launches, by their places."""
+    launches = [
+        (frames, _texts_of(call))
+        for function, call in sites_of(kernel, unit)
+        for frames in _ways(function, Frame(function), unit, _DEPTH)
+    ]
+
+    def is_own(place: int, frames: tuple[Frame, ...], texts: Sequence[str]) -> bool:
+        others = [texts[at] for at in written if at != place and at < len(texts)]
+        return place < len(texts) and is_workspace(texts[place], kernel, frames, others)
+
+    return frozenset(place for place in written if launches and all(is_own(place, *way) for way in launches))
+
+
+def _ways(function: HostCode, innermost: Frame, unit: Unit, depth: int) -> Iterator[tuple[Frame, ...]]:
+    """The functions on the ways to a call, from those that nobody of the unit calls; `innermost` where nobody does."""
+    callers = list(sites_of(function.name, unit)) if depth else []
+    for caller, call in callers:
+        inner = Frame(function, function.name, tuple(_texts_of(call)))
+        yield from ((*way, inner) for way in _ways(caller, Frame(caller), unit, depth - 1))
+    if not callers:
+        yield (innermost,)
 
 
 def _uses(argument: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tuple[str, bool]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,6 +15,7 @@ from kernel_lineage.workloads.device_size import counts_multiprocessors, multipr
 from kernel_lineage.workloads.following.loops import is_in_loops
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.following.workspaces import workspaces
 from kernel_lineage.workloads.model import (
     CHOSEN,
     CONSTANT,
@@ -78,6 +79,7 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         )
         for p, d in zip(pieces, dtypes, strict=True)
     )
+    arguments = tuple(_with_workspaces(kernel.name, arguments, pieces, unit, facts))
     first = series.first
     if max(first.cluster) > 1:
         facts.missing.append("the launch is in clusters, which a workload cannot say yet")
@@ -190,6 +192,23 @@ def _block(run: Launch) -> tuple[int, int, int]:
 
 def _axis(of: Callable[[Launch], tuple[int, int, int]], index: int) -> Callable[[Launch], int]:
     return lambda run: of(run)[index]
+
+
+def _with_workspaces(
+    kernel: str,
+    arguments: tuple[DraftArgument, ...],
+    pieces: Sequence[Piece],
+    unit: Unit,
+    facts: _Gathered,
+) -> Iterator[DraftArgument]:
+    """The arguments; a buffer that no launch of the kernel shares with other code is scratch."""
+    written = [p.argument for a, p in zip(arguments, pieces, strict=True) if a.kind in ("output", "inout")]
+    own = workspaces(kernel, written, unit)
+    for argument, piece in zip(arguments, pieces, strict=True):
+        if argument.kind == "inout" and piece.argument in own and not _goes_on(piece, facts):
+            facts.said.append(f"{argument.name} is a workspace: nothing reads what a launch leaves there")
+            argument = replace(argument, kind="scratch")
+        yield argument
 
 
 def _number(piece: Piece) -> Callable[[Launch], int]:

@@ -15,7 +15,7 @@ from kernel_lineage.workloads.triton.classes import (
 from kernel_lineage.workloads.triton.device_facts import near_memory
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import Attribute, Class, Function, Instance, Method, Module
-from kernel_lineage.workloads.triton.tensor_methods import attribute
+from kernel_lineage.workloads.triton.tensor_methods import GRADIENT, attribute
 from kernel_lineage.workloads.triton.values import Dtype, External, Size, Tensor, Unknown
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def attribute_of(reader: Reader, value: object, attr: str) -> object:
             memory = near_memory(reader, attr) if isinstance(member, (Unknown, External)) else None
             return memory if memory is not None else member
         case Tensor():
-            return attribute(value, attr)
+            own = reader.gradient(value) if attr == GRADIENT else None
+            return own if own is not None else attribute(value, attr)
         case External():
             return reader.external(f"{value.name}.{attr}")
         case Module():

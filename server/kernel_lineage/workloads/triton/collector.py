@@ -17,11 +17,12 @@ from kernel_lineage.workloads.device_size import ASKED_OF_TORCH, counts_multipro
 from kernel_lineage.workloads.host_program import OfTorch, Unclear, buffer_of
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression, why_unknown
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
-from kernel_lineage.workloads.triton.guards import keep
+from kernel_lineage.workloads.triton.guards import keep, takes_rounds
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.launch_arguments import given_at
 from kernel_lineage.workloads.triton.objects import Attribute, Class, Frame, Function, Method, Names
+from kernel_lineage.workloads.triton.tensor_methods import gradient_name
 from kernel_lineage.workloads.triton.values import (
     Size,
     Stride,
@@ -105,6 +106,9 @@ class Collector(Reader):
     """The tensors that steps are given."""
     line: int = 0
     """The statement that is being read."""
+
+    def gradient(self, tensor: Tensor) -> object:
+        return self.bound.get(gradient_name(tensor.buffer))
 
     @property
     def torch_kernels(self) -> OfTorch:
@@ -258,7 +262,7 @@ class Collector(Reader):
         match node:
             case ast.Name() | ast.IfExp() | ast.BoolOp() | ast.NamedExpr():
                 return value
-            case ast.Attribute(attr=attr) if attr in SAME:
+            case ast.Attribute(attr=attr) if attr in SAME or value is self.bound.get(value.buffer):
                 return value
             case ast.Attribute(value=ast.Name(id=name)) if not isinstance(frame.names.get(name), Tensor):
                 return value
@@ -322,7 +326,8 @@ class Collector(Reader):
             return
         if name.startswith("torch.cuda.") and name.rpartition(".")[2] in _ORDERS:
             self.stop(f"`{name}` decides in which order launches run")
-        if name in _ROUNDS_OF and any(isinstance(value, Size) for value in args):
+        over_size = name in _ROUNDS_OF and any(isinstance(value, Size) for value in args)
+        if over_size and (name != "range" or not takes_rounds(self, args, _MOST_ROUNDS)):
             self.stop(f"`{name}` goes over a size")
         last = name.rpartition(".")[2]
         tensors = any(isinstance(value, Tensor) for value in (*args, *named.values()))

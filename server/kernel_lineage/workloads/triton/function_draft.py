@@ -35,6 +35,7 @@ from kernel_lineage.workloads.triton.host_function import (
 )
 from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, names_of
 from kernel_lineage.workloads.triton.indices import indices_of
+from kernel_lineage.workloads.triton.listed_tensors import element_name, is_list_of_tensors
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.objects import Instance
@@ -42,12 +43,16 @@ from kernel_lineage.workloads.triton.promises import each_once, promises_of, unm
 from kernel_lineage.workloads.triton.roles import roles_of, touches_of
 from kernel_lineage.workloads.triton.sites import Site
 from kernel_lineage.workloads.triton.strided_axes import Axes, further_axes
+from kernel_lineage.workloads.triton.tensor_methods import GRADIENT, gradient_name
 from kernel_lineage.workloads.triton.values import Open, Size, Tensor, is_number, text_of
 from kernel_lineage.workloads.triton.ways import Reading, Ways
 from kernel_lineage.workloads.triton.whole_function import WholeFunction
 
 _RESULT = "out"
 """What a result is called that the function has no name for."""
+
+_FEWEST = 2
+"""Tensors of a list of which nothing tells how many there are: one shows nothing of what goes from one to the next."""
 
 
 def function_drafts(
@@ -171,16 +176,24 @@ class _FunctionDraft:
 
     def _parameters(self) -> dict[str, object]:
         """What each parameter of the function is at its call."""
-        names, chosen = self.reading.frame.names, self.reading.chosen
+        names = self.reading.frame.names
         values: dict[str, object] = {}
         for name in names_of(self.own.functions[self.launcher.name].args):
             value = names.get(name)
-            if chosen is not None and isinstance(value, (Tensor, Open)):
-                value = chosen.tensor(name, asked=True)
-            elif isinstance(value, (Tensor, Open)):
-                value = as_tensor(value, self.reading)
-            values[name] = value
+            if is_list_of_tensors(value):
+                more = _FEWEST - len(value) if self.reading.chosen is not None else 0
+                elements = [*value, *[Open(name)] * more]
+                values[name] = [self._tensor(element_name(name, at), e) for at, e in enumerate(elements)]
+            else:
+                values[name] = self._tensor(name, value)
         return values
+
+    def _tensor(self, name: str, value: object) -> object:
+        """What a parameter, or an element of one, is: a tensor as its caller gives it; another value as it is."""
+        chosen = self.reading.chosen
+        if chosen is not None and isinstance(value, (Tensor, Open)):
+            return chosen.tensor(name, asked=True)
+        return as_tensor(value, self.reading) if isinstance(value, (Tensor, Open)) else value
 
     def _bound(
         self, values: Mapping[str, object]
@@ -199,10 +212,19 @@ class _FunctionDraft:
                 bound |= {**own, name: object_of(name, value.of, own)}
                 constexpr |= fixed
                 scalars |= numbers
+            elif is_list_of_tensors(value):
+                elements = {element_name(name, at): e for at, e in enumerate(value)}
+                own, fixed, numbers = self._bound(elements)
+                bound |= {**own, name: [own[element] for element in elements if element in own]}
+                constexpr |= fixed
+                scalars |= numbers
             elif isinstance(value, Tensor):
                 if value.strides is not None:
                     self.reading.said.append(f"{name} is taken to lie row by row: its caller has a view")
                 bound[name] = replace(value, name=name, buffer=name, strides=None, memory=None)
+                if self._asks_for_gradients:
+                    grad = gradient_name(name)
+                    bound[grad] = replace(value, name=grad, buffer=grad, strides=None, memory=None)
             elif isinstance(value, float):
                 bound[name], scalars[name] = Size(name), value
             elif (text := constant_text(value)) is not None:
@@ -212,6 +234,12 @@ class _FunctionDraft:
             else:
                 self.reading.missing.append(f"the value of {name}: {why_unknown(value)}")
         return bound, constexpr, scalars
+
+    @property
+    def _asks_for_gradients(self) -> bool:
+        """Whether the function asks a tensor for its gradient."""
+        nodes = ast.walk(self.own.functions[self.launcher.name])
+        return any(isinstance(node, ast.Attribute) and node.attr == GRADIENT for node in nodes)
 
     def _end(self, bound: dict[str, object], scalars: Mapping[str, float]) -> End:
         reader = WholeFunction(
@@ -237,7 +265,9 @@ class _FunctionDraft:
         roles, indices = self._touched(end)
         for name, value in bound.items():  # what torch works out first is among them by now
             # What is saved and not launched with may still tell a shape; each saved tensor has its place.
-            if isinstance(value, Tensor) and (name in end.used | {*end.consumed} or f"_{SAVED}_" in name):
+            used = end.used | {*end.consumed}
+            is_used = name in used or gradient_name(name) in used
+            if isinstance(value, Tensor) and (is_used or f"_{SAVED}_" in name):
                 role = roles.get(name, "input")
                 yield buffer(name, value, value, role, name in indices, self.reading)
             elif name in scalars and any(

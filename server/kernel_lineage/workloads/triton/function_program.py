@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from kernel_gate.arguments import Argument
 from kernel_gate.compile_time import is_word
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import SourceFile
@@ -16,7 +18,9 @@ from kernel_lineage.workloads.triton.function_draft import results_of
 from kernel_lineage.workloads.triton.host_function import Before, HostFunction, attribute_name, object_of
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of, names_of
 from kernel_lineage.workloads.triton.launch_site import host_tensor
+from kernel_lineage.workloads.triton.listed_tensors import element_name
 from kernel_lineage.workloads.triton.objects import Class
+from kernel_lineage.workloads.triton.tensor_methods import gradient_name
 from kernel_lineage.workloads.triton.values import Dtype, Size, size_of
 
 
@@ -91,7 +95,22 @@ def _bound(
             bound[parameter] = Size(parameter)
         elif parameter in fixed:
             bound[parameter] = _constant(str(fixed[parameter]))
+        elif elements := [*_elements(parameter, workload)]:
+            bound |= {a.name: host_tensor(a.name, a, views.get(a.name)) for a in elements}
+            bound[parameter] = [bound[a.name] for a in elements]
+    for argument in workload.args:
+        if (workload.argument(argument.name.removesuffix(gradient_name(""))) or argument) is not argument:
+            bound[argument.name] = host_tensor(argument.name, argument, views.get(argument.name))
     return bound
+
+
+def _elements(parameter: str, workload: Workload) -> Iterator[Argument]:
+    """The elements of a parameter that is a list of tensors; none of another one."""
+    for at in itertools.count():
+        argument = workload.argument(element_name(parameter, at))
+        if argument is None or not argument.is_pointer:
+            return
+        yield argument
 
 
 def _constant(text: str) -> object:

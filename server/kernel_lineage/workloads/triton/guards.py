@@ -7,13 +7,13 @@ chosen sizes are changed so that they keep it, and a dtype that is asked for is 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.promises import broken, fitted_sizes, says_nothing
 from kernel_lineage.workloads.triton.objects import Frame
-from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor, tree_of
+from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor, text_of, tree_of, value_at
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.triton.host import Reader
@@ -73,3 +73,17 @@ def promised(reader: Reader, promise: str) -> None:
     if not broken(sizes, promises):
         reader.sizes.update(sizes)
         reader.promises.append(promise)
+
+
+def takes_rounds(reader: Reader, ends: Sequence[object], most: int) -> bool:
+    """Take a `range` over sizes to have as many rounds as it has at the reader's sizes; False where these are more than
+    `most`, or nothing tells how many.
+    """
+    values = [value_at(end, reader.sizes) for end in ends]
+    whole = [int(value) for value in values if value is not None]
+    if len(whole) < len(ends) or 0 in whole[2:] or len(range(*whole)) > most:
+        return False
+    for end, value in zip(ends, whole, strict=True):
+        if isinstance(end, Size):
+            promised(reader, f"{text_of(end)} == {value}")
+    return True

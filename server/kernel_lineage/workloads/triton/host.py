@@ -356,6 +356,10 @@ class Reader:
             return value
         return self.tensor_of(value.name, attr not in _WITHOUT_SHAPE) or value
 
+    def gradient(self, _tensor: Tensor) -> object:
+        """The gradient of a tensor where that is one of its own; None where it is like the tensor."""
+        return None
+
     def dim(self, wanted: str, size: int, why: str) -> Size:
         """A dim of this name."""
         if wanted not in self.sizes:

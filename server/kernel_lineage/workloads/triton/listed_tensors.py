@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
+
+from kernel_lineage.workloads.triton.values import Open, Tensor
 
 _ANNOTATED = re.compile(
     r"(?:\w+\.)*(?:[Ll]ist|[Tt]uple|Sequence|Iterable|Collection)\[[^\[\]]*\b(?:Tensor|Parameter)\b.*\]"
@@ -13,6 +16,18 @@ _LIST = re.compile(r"(?:\w+\.)*(?:[Ll]ist|[Tt]uple|Sequence|Iterable|Collection)
 _OF_LISTS = frozenset({"cat", "concat", "stack", "hstack", "vstack", "broadcast_tensors", "meshgrid"})
 """Functions of torch that take a list of tensors."""
 _MOST = 16
+
+
+def is_list_of_tensors(value: object) -> TypeGuard[list[object]]:
+    """Whether a value is a list of tensors, or of what may be tensors."""
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    return all(isinstance(element, (Tensor, Open)) for element in value)
+
+
+def element_name(name: str, at: int) -> str:
+    """How a workload calls an element of a parameter that is a list."""
+    return f"{name}_{at}"
 
 
 def elements_listed(name: str, annotation: str, functions: Sequence[ast.FunctionDef]) -> tuple[str, ...]:

@@ -33,11 +33,19 @@ from kernel_lineage.workloads.triton.values import (
     strides_of,
 )
 
+GRADIENT = "grad"
 _ITSELF = frozenset(
     {"cpu", "cuda", "detach", "detach_", "pin_memory", "requires_grad_", "retain_grad", "share_memory_", "data_ptr",
      "npu", "xpu", "add_", "mul_", "div_", "sub_", "clamp_", "copy_", "masked_fill_", "neg_", "scatter_", "index_add_"}
 )  # fmt: skip
-DRAWN = {"fill_": "", "normal_": "", "zero_": "", "uniform_": "uniform(0, 1)"}
+DRAWN = {
+    "fill_": "",
+    "normal_": "",
+    "zero_": "",
+    "uniform_": "uniform(0, 1)",
+    "exponential_": "positive",
+    "log_normal_": "positive",
+}
 _PACKED = frozenset({"clone", "contiguous"})
 _VIEWS = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "expand",
                     "expand_as", "view_as", "reshape_as", "select", "narrow", "chunk", "split", "unbind", "movedim",
@@ -71,6 +79,11 @@ def attribute(tensor: Tensor, name: str) -> object:
             rank = len(tensor.shape)
             return permuted(tensor, [*range(rank - 2), rank - 1, rank - 2])
     return Unknown(f"`{tensor.name or 'tensor'}.{name}`")
+
+
+def gradient_name(name: str) -> str:
+    """How a workload calls the gradient of a tensor."""
+    return f"{name}_{GRADIENT}"
 
 
 def method(tensor: Tensor, name: str, args: Sequence[object], named: Mapping[str, object]) -> object:

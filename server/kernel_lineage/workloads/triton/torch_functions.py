@@ -216,6 +216,10 @@ def tensor_function(name: str, tensor: Tensor, args: Sequence[object], named: Ma
             return _searched(name, tensor, others[0])
         case "argsort":
             return Tensor("", shape, "int64", f"integers(0, {text_of(shape[-1])})" if shape else "")
+        case "multinomial" if shape:
+            count = argument(args, named, 0, "num_samples", default=1)
+            whole = (*shape[:-1], count) if isinstance(count, (int, Size)) else None
+            return Tensor("", whole, "int64", f"integers(0, {text_of(shape[-1])})")
         case "pad" if args and isinstance(args[0], (tuple, list)):
             return _padded(tensor, args[0], named.get("value", 0))
         case "cumsum" if "float" not in (tensor.dtype or "float"):

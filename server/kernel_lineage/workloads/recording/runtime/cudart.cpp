@@ -127,16 +127,19 @@ template <class T> std::string range(const void *data, size_t bytes) {
   out << ",\"low\":" << +low << ",\"high\":" << +high << ",\"ascends\":" << (ascends && !counts ? "true" : "false");
   return out.str();
 }
-// What the elements of a buffer are, where only the structure that holds its address could tell their type.
-std::string ranges(const void *data, size_t bytes) {
+// What the elements of a buffer are, where only the structure that holds its address could tell their type. Of elements
+// that are structures themselves, what they are as floats: numbers of several kinds have no common range.
+std::string ranges(const void *data, size_t bytes, bool are_structures) {
   std::string out;
   auto one = [&](const char *dtype, const std::string &range) {
     if (!range.empty()) out += (out.empty() ? "\"" : ",\"") + std::string(dtype) + "\":{" + range.substr(1) + "}";
   };
-  one("int32", range<int>(data, bytes)), one("uint32", range<unsigned>(data, bytes));
-  one("int64", range<long>(data, bytes)), one("uint64", range<unsigned long>(data, bytes));
-  one("uint8", range<unsigned char>(data, bytes)), one("float32", range<float>(data, bytes));
-  one("float64", range<double>(data, bytes));
+  if (!are_structures) {
+    one("int32", range<int>(data, bytes)), one("uint32", range<unsigned>(data, bytes));
+    one("int64", range<long>(data, bytes)), one("uint64", range<unsigned long>(data, bytes));
+    one("uint8", range<unsigned char>(data, bytes));
+  }
+  one("float32", range<float>(data, bytes)), one("float64", range<double>(data, bytes));
   return ",\"ranges\":{" + out + "}";
 }
 // The element that a pointer's type names, as `type_of` spells it.
@@ -159,7 +162,7 @@ std::string range_of(const std::string &type, const void *data, size_t bytes) {
   if (kind == "unsigned char" || kind == "bool") return range<unsigned char>(data, bytes);
   if (kind == "float") return range<float>(data, bytes);
   if (kind == "double") return range<double>(data, bytes);
-  return "";
+  return ranges(data, bytes, true);
 }
 std::string pointer(const void *address, const std::string &type) {
   auto *buffer = buffer_at(address);
@@ -171,7 +174,7 @@ std::string pointer(const void *address, const std::string &type) {
       << quoted(known.how) << ",\"name\":" << quoted(known.name) << ",\"dtype\":" << quoted(known.dtype) << ",\"shape\":"
       << listed(known.shape) << ",\"strides\":" << listed(known.strides);
   size_t left = known.bytes - offset;
-  if (known.how == "data") out << (type.find('*') < type.size() ? range_of(type, address, left) : ranges(address, left));
+  if (known.how == "data") out << (type.find('*') < type.size() ? range_of(type, address, left) : ranges(address, left, false));
   out << "}";
   return out.str();
 }

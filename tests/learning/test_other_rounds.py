@@ -1,0 +1,120 @@
+"""A host function that launches once for each row, changed into one launch: asked with several numbers of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from git import Actor, Repo
+
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.request import GateRequest
+from kernel_gate.standing import Standing
+from kernel_gate.verdict import Verdict
+from kernel_lineage.history.git import open_repository
+from kernel_lineage.learning.gate_changes import gate_changes
+
+BEFORE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def step(x, held, y, n, keep, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    h = tl.load(held + at, mask=at < n) * keep + tl.load(x + at, mask=at < n)
+    tl.store(held + at, h, mask=at < n)
+    tl.store(y + at, h, mask=at < n)
+
+
+def leaky_sums(x, keep=0.5):
+    rounds, n = x.shape
+    y = torch.empty_like(x)
+    held = torch.zeros(n, device=x.device, dtype=x.dtype)
+    for t in range(rounds):
+        step[(triton.cdiv(n, 64),)](x[t], held, y[t], n, keep, BLOCK=64)
+    return y
+
+
+def test_leaky_sums():
+    leaky_sums(torch.randn(8, 100, device="cuda"))
+"""
+KERNEL, FUNCTION = BEFORE.index("@triton.jit"), BEFORE.index("\n\ndef leaky_sums")
+AFTER = (
+    BEFORE[:KERNEL]
+    + """@triton.jit
+def scan(x, y, rounds, n, keep, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    h = tl.zeros((BLOCK,), tl.float32)
+    for t in range(0, ROUNDS):
+        h = h * keep + tl.load(x + t * n + at, mask=at < n)
+        tl.store(y + t * n + at, h, mask=at < n)
+"""
+    + BEFORE[FUNCTION:]
+    .replace(
+        "    held = torch.zeros(n, device=x.device, dtype=x.dtype)\n    for t in range(rounds):\n    ", ""
+    )
+    .replace(
+        "step[(triton.cdiv(n, 64),)](x[t], held, y[t], n,", "scan[(triton.cdiv(n, 64),)](x, y, rounds, n,"
+    )
+)
+
+
+def verdict_on(file: Path, before: str, after: str) -> Verdict:
+    """The verdict on a change of a file, the only one of its repository."""
+    file.write_text(before)
+    with Repo.init(file.parent) as repo:
+        repo.git.add("-A")
+        someone = Actor("A", "a@example.org")
+        repo.index.commit("state", author=someone, committer=someone)
+    file.write_text(after)
+    few = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
+
+    def judged(request: GateRequest, _path: Path, _kernel: str) -> Verdict:
+        return judge(
+            request.baseline, request.candidate, request.workload, device="emulated", options=request.options
+        )
+
+    repository = open_repository(file.parent)
+    (named,) = gate_changes(repository, "HEAD", [], judged, device="emulated", options=few)
+    return named.verdict
+
+
+@pytest.mark.parametrize(
+    ("rounds", "standing", "note"),
+    [
+        ("rounds", Standing.RIGHT, "right where rounds == 7, too"),
+        ("rounds // 4 * 4", Standing.REJECTED, "where rounds == 7: "),
+    ],
+)
+def test_a_loop_of_launches_is_asked_with_one_round_less(
+    tmp_path: Path, rounds: str, standing: Standing, note: str
+) -> None:
+    verdict = verdict_on(tmp_path / "leaky.py", BEFORE, AFTER.replace("ROUNDS", rounds))
+    assert (verdict.standing, note in verdict.reason) == (standing, True), verdict.reason
+
+
+SMOOTH = """
+#include <utility>
+__global__ void smooth(const float* from, float* to, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = 0.5f * from[i] + 0.5f * from[i > 0 ? i - 1 : 0];
+}
+void smoothed(float* data, float* room, int n, int times) {
+    float *from = data, *to = room;
+    for (int t = 0; t < times; ++t) {
+        smooth<<<(n + 127) / 128, 128>>>(from, to, n);
+        std::swap(from, to);
+    }
+    if (from != data) cudaMemcpyAsync(data, from, n * sizeof(float), cudaMemcpyDeviceToDevice, 0);
+}
+"""
+
+
+def test_a_loop_over_a_number_is_asked_with_one_round_less(tmp_path: Path) -> None:
+    always = SMOOTH.replace("if (from != data) cuda", "cuda").replace("(data, from, n *", "(data, room, n *")
+    verdict = verdict_on(tmp_path / "smooth.cu", SMOOTH, always)
+    assert verdict.reason.startswith("with all of smoothed: where times == 2: "), verdict.reason
+    assert verdict.standing is Standing.REJECTED
