@@ -112,7 +112,29 @@ __global__ void weighted(float* out, const float* x, int rows, int cols) {
     *to = sum;
 }
 """
+_NESTED = """
+__global__ void blurred(float* out, const float* x, int rows, int cols) {
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows)
+        for (int col = 0; col < cols; col++) for (int one = 0; one < 2; one++)
+        {
+            float sum = 0.0f;
+            for (int d = -1; d <= 1; d++)  // over a window
+                if (row + d >= 0 && row + d < rows)
+                    for (int e = -1; e <= 1; e++)
+                        if (col + e >= 0 && col + e < cols) sum += x[(row + d) * cols + col + e]; else sum += one;
+            out[(one * rows + row) * cols + col] = sum;
+        }
+}
+"""
 _CASES = [
+    pytest.param(
+        _NESTED,
+        workload("blurred", "H = [1, 7]\nW = [1, 20]", 'grid = ["ceil_div(H, 32)"]\nblock = [32]',
+                 "out: output float32 [2, H, W]", "x: input float32 [H, W]", "rows: int32 = H", "cols: int32 = W"),
+        ("col++) for", "< rows)\n"),
+        id="braces",
+    ),
     pytest.param(
         _TOGETHER,
         workload("weighted", "H = [1, 7]\nW = [1, 40]", 'grid = ["ceil_div(H * W, 32)"]\nblock = [32]',
@@ -175,3 +197,44 @@ def test_a_candidate_for_it_is_one_for_the_kernel() -> None:
     both = form.of_both(nothing)
     assert both.apply(_BLOCKS.encode()) == form.kernel.source.data
     assert both.explanation == "Calls of the file's own functions are written out. Nothing is changed."
+
+
+_BRACES = """__global__ void summed(float* out, const float* x, int n) {
+    const int i = threadIdx.x;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < n; j++) for (int l = 0; l < n; l++)
+            out[i] += x[(k * n + j) * n + l];
+    if (i == 0)
+        while (out[n] < 1.0f) out[n] += 0.5f;
+}
+"""
+_BETWEEN = """__global__ void summed(float* out, const float* x, int n) {
+    const int i = threadIdx.x;
+    for (int k = 0; k < n; k++) {
+        for (int j = 0; j < n; j++) {
+            for (int l = 0; l < n; l++)
+            out[i] += x[(k * n + j) * n + l];
+        }
+    }
+    if (i == 0) {
+        while (out[n] < 1.0f) out[n] += 0.5f;
+    }
+}
+"""
+
+
+def test_loops_are_put_between_braces() -> None:
+    form = readable_form(kernel_in_text(_BRACES, "summed"))
+    assert form is not None
+    assert form.kernel.source is not None
+    assert form.kernel.source.data.decode() == _BETWEEN
+
+
+def test_a_loop_that_holds_a_directive_stays_as_it_is() -> None:
+    text = _BRACES.replace("while (out[n]", "\n#pragma unroll\nwhile (out[n]")
+    text = text.replace("            out[i] +=", "#ifdef WHOLE\n            out[i] +=").replace(
+        "+ l];", "+ l];\n#endif"
+    )
+    kernel = kernel_in_text(text, "summed")
+    form = readable_form(kernel)
+    assert form is None or form.kernel.text.count("{") == kernel.text.count("{")

@@ -218,6 +218,21 @@ WORKLOADS = {
         workload("grid_of_norms", "N = [1, 37]\nC = [1, 130]", 'grid = ["min(ceil_div(N, 128), 132)"]\nblock = [128]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
+    "smoothed_rows": (
+        workload("smoothed_rows", "N = [1, 37, 300]\nC = [1, 130]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
+                 "out: output float32 [N, C]", "most: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N",
+                 "C: int32 = C"),
+    ),
+    "norms_launched_elsewhere": (
+        workload("norms_launched_elsewhere", "N = [1, 37, 300]\nC = [1, 130]",
+                 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "against_before": (
+        workload("against_before", "N = [1, 33]\nC = [1, 40]",
+                 'grid = ["ceil_div(N, 16)", "ceil_div(C, 16)"]\nblock = [16, 16]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
     "swap_axes": (
         workload("swap_axes", "N = [1, 33]\nC = [5, 32]",
                  'grid = ["ceil_div(C, 16)", "ceil_div(N, 16)"]\nblock = [16, 16]',

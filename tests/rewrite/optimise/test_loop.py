@@ -356,6 +356,32 @@ def test_what_waits_for_pointers_to_be_apart_is_proposed_with_that_promise() -> 
         assert skill not in refused
 
 
+FAR = """\
+__global__ void far(float* out, const float* x, const float* y, int n, int m, int width) {
+    long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= (long long)n * m) return;
+    int i = at / m, j = at % m;
+    out[at] = 0.0f;
+    for (int k = 0; k < width; k++) out[at] += fabsf(x[i * width + k] - y[j * width + k]);
+}
+
+void launch(float* out, const float* x, const float* y, int n, int m, int width) {
+    far<<<((long long)n * m + 255) / 256, 256>>>(out, x, y, n, m, width);
+}
+"""
+
+
+@pytest.mark.parametrize(("apart", "is_made"), [(APART.replace("gain", "y"), True), ("", False)])
+def test_a_sum_in_an_element_that_only_the_promise_lets_stay_in_a_variable_is_proposed_with_it(
+    apart: str, is_made: bool
+) -> None:
+    facts = stated_facts(f"toolchain.cuda = (13, 0), width = 99{apart}", "stated")
+    offers = proposals(kernel_in_text(FAR, "far"), SKILLS, facts)
+    made = {p.skill: p.text.decode() for p in offers.made}
+    assert ("tiled-matrix-product" in made) is is_made
+    assert not is_made or "float* __restrict__ out" in made["tiled-matrix-product"]
+
+
 def test_where_nothing_says_that_pointers_are_apart_it_stays_refused() -> None:
     made, refused = scaled(LAUNCHED)
     assert "warp-per-row" not in made

@@ -13,7 +13,6 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import (
     Variable,
-    changed_by,
     contains,
     operator_of,
     text_of,
@@ -27,6 +26,7 @@ from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, promised_apart, written_by_calls
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
+from kernel_lineage.rewrite.assists.row_work import check_changes_nothing
 from kernel_lineage.rewrite.assists.thread_work import ThreadWork
 from kernel_lineage.rewrite.assists.unrolling import asks_to_unroll
 
@@ -85,7 +85,7 @@ def column_steps(kernel: Kernel, shared: ThreadWork) -> ColumnSteps:
         elif not (asks_to_unroll(statement) and behind in loops):  # The loop gets one of its own.
             once = any(contains(statement, n) for n in rows.once)
             if once:
-                _check_changes_nothing(syntax, statement)
+                check_changes_nothing(syntax, statement)
             if steps and steps[-1].loop is None and steps[-1].once == once:
                 steps[-1] = Step((*steps[-1].nodes, statement), None, once)
             else:
@@ -106,14 +106,6 @@ def _only_for(syntax: CudaSyntax, work: ElementWork, declaration: Node) -> bool:
 def _combines(loops: list[RowLoop]) -> bool:
     """Whether a loop combines values, and the others do or write; a loop that does neither is not known."""
     return any(one.reductions for one in loops) and all(one.reductions or one.writes for one in loops)
-
-
-def _check_changes_nothing(syntax: CudaSyntax, statement: Node) -> None:
-    inside = {v.name for v in syntax.entry.variables if contains(statement, v.node)}
-    changed = {changed_by(n) for n in descendants(statement)} - inside - {""}
-    if changed:
-        line = statement.start_point.row + 1
-        raise Refusal(f"line {line} writes memory and changes `{min(changed)}`, which all threads need")
 
 
 def _changed_outside(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Iterator[Variable]:

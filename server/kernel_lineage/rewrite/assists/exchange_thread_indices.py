@@ -37,7 +37,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
-from kernel_lineage.rewrite.assists.warp_sectors import Strides, is_told, nearer
+from kernel_lineage.rewrite.assists.warp_sectors import Strides, nearer
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -120,10 +120,6 @@ def _nearer(syntax: CudaSyntax, axis: str) -> str:
         if access.space != "global":
             continue
         before, after = (reach.along(access, one) for one in ("x", axis))
-        if not (is_told(before) and is_told(after)):
-            raise Refusal(
-                f"it cannot be told which elements neighbouring threads touch in `{text_of(access.node)}`"
-            )
         strides.append(Strides(access, len(unit.loops_around(access.node)), before, after))
     return nearer(strides, f"threadIdx.x and by single elements along threadIdx.{axis}")
 

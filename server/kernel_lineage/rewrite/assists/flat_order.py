@@ -44,7 +44,7 @@ from kernel_lineage.rewrite.assists.named_sizes import by_names, named_sizes
 from kernel_lineage.rewrite.assists.neighbour_steps import over_element
 from kernel_lineage.rewrite.assists.template_types import plain_type
 from kernel_lineage.rewrite.assists.term_text import c_text
-from kernel_lineage.rewrite.assists.warp_sectors import Strides, is_told, nearer
+from kernel_lineage.rewrite.assists.warp_sectors import Strides, nearer
 from kernel_lineage.rewrite.assists.written import in_brackets
 
 _OF_A_THREAD = re.compile(r"\bthreadIdx\b")
@@ -164,12 +164,7 @@ def _gain(syntax: CudaSyntax, model: Model, element: Polynomial, digit: _Digit, 
             continue
         place = over_element(access.address.offset, element)
         before, after = (_elements(way.step(place), access) for way in ways)
-        if is_told(before) and is_told(after):
-            strides.append(Strides(access, len(unit.loops_around(access.node)), before, after))
-        elif is_told(before) or is_told(after):
-            raise Refusal(
-                f"it cannot be told which elements neighbouring threads touch in `{text_of(access.node)}`"
-            )
+        strides.append(Strides(access, len(unit.loops_around(access.node)), before, after))
     inner = c_text(term_of(digit.inner))
     return nearer(strides, f"the flat index and by single elements along its digit `/ {in_brackets(inner)}`")
 

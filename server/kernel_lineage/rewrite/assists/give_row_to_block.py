@@ -8,7 +8,10 @@ thread that it had.
 So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
 and a loop over the columns does the rest (`rows_of_elements`).
 
-The innermost of nested loops are shared out, or the outermost whose rounds do not need each other.
+The innermost of nested loops are shared out, but for loops of fewer rounds than a warp has lanes, or the outermost
+whose rounds do not need each other.
+
+A kernel that another file launches keeps its grid and its blocks: a block takes every so-manieth row, in a loop.
 
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running
 maximum, is handed on from warp to warp in shared memory. Refused is a row that carries anything else from element to
@@ -46,9 +49,8 @@ _BLOCK = Sharers(
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     if any(len(launch.block) == 0 for launch in kernel.launches):
         raise Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
-    explanation = (
-        "A block takes each row, a block for each thread of before; a sum is rounded in another order."
-    )
+    each = "each row, a block for each thread of before" if kernel.launches else "row after row, in any grid"
+    explanation = f"A block takes {each}; a sum is rounded in another order."
     return with_alternatives(
         shared_out(kernel, anchor, _BLOCK),
         lambda edits: ASSIST.candidate(kernel, edits, explanation=explanation),

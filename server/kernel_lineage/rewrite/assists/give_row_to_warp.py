@@ -7,7 +7,10 @@ every lane, and what is written once for a row is written by lane 0. Each launch
 So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
 and a loop over the columns does the rest (`rows_of_elements`).
 
-The innermost of nested loops are shared out, or the outermost whose rounds do not need each other.
+The innermost of nested loops are shared out, but for loops of fewer rounds than a warp has lanes, or the outermost
+whose rounds do not need each other.
+
+A kernel that another file launches keeps its grid: a warp takes every so-manieth row, in a loop.
 
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running maximum,
 is handed on from lane to lane for 32 elements at a time (`running_values`); so is a running product of whole numbers.
@@ -35,9 +38,8 @@ _WARP = Sharers(
 
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
-    explanation = (
-        "A warp takes each row, the grid has 32 times its blocks; a sum is rounded in another order."
-    )
+    each = "each row, the grid has 32 times its blocks" if kernel.launches else "row after row, in any grid"
+    explanation = f"A warp takes {each}; a sum is rounded in another order."
     return with_alternatives(
         shared_out(kernel, anchor, _WARP),
         lambda edits: ASSIST.candidate(kernel, edits, explanation=explanation),

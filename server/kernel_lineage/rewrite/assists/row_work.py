@@ -10,14 +10,17 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_gate.program import WARP
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
-from kernel_lineage.rewrite.assists.loop_changes import only_gives_a_value
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, only_gives_a_value
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
 from kernel_lineage.rewrite.assists.row_loops import RowLoop, row_loop
 from kernel_lineage.rewrite.assists.template_types import type_parameters
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 _CASTS = {"reinterpret_cast", "static_cast"}
 
@@ -82,9 +85,11 @@ def _sorted(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
 
 def _loop(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
     loop = next(one for one in syntax.entry.loops if one.node == statement)
-    if any(contains(statement, other.node) and other.node != statement for other in syntax.entry.loops):
+    within = [o for o in syntax.entry.loops if contains(statement, o.node) and o.node != statement]
+    if within:
         assert loop.body is not None
-        outer = attempt(partial(row_loop, syntax, loop, work.pitch)) if work.whole else None
+        at_once = work.whole or all(_is_short(syntax, one) for one in within)
+        outer = attempt(partial(row_loop, syntax, loop, work.pitch)) if at_once else None
         if isinstance(outer, MayOverlap):
             raise outer
         if isinstance(outer, RowLoop) and _is_in_braces(statement):
@@ -95,6 +100,13 @@ def _loop(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
     if not _is_in_braces(statement):
         raise Refusal(f"the loop in line {statement.start_point.row + 1} stands without braces around it")
     work.loops.append(row_loop(syntax, loop, work.pitch))
+
+
+def _is_short(syntax: CudaSyntax, loop: Loop) -> bool:
+    """Whether a loop is known to have fewer rounds than a warp has lanes, most of which it would leave idle."""
+    constants = constants_of(syntax.kernel)
+    first, last = (constant(text_of(end), constants) for end in (loop.start, loop.bound))
+    return loop.step == "1" and first is not None and last is not None and last - first < WARP - 1
 
 
 def _is_in_braces(statement: Node) -> bool:
@@ -130,3 +142,14 @@ def writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
         if not own and not identifiers_in(target) - _CASTS <= local:
             return True
     return False
+
+
+def check_changes_nothing(syntax: CudaSyntax, statement: Node) -> None:
+    """Refuse a statement that writes memory once for a row and gives a variable another value: one thread would have
+    it.
+    """
+    inside = {v.name for v in syntax.entry.variables if contains(statement, v.node)}
+    changed = changed_between(syntax, statement.start_byte, statement.end_byte) - inside
+    if changed := changed & identifiers_in(statement):
+        line = statement.start_point.row + 1
+        raise Refusal(f"line {line} writes memory and changes `{min(changed)}`, which all threads need")

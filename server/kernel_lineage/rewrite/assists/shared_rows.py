@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import differing_lines, edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Launch
@@ -22,23 +22,33 @@ from kernel_lineage.rewrite.assists.blocks_at_launch import (
     launches_of,
 )
 from kernel_lineage.rewrite.assists.counting_loops import counter_type
-from kernel_lineage.rewrite.assists.element_work import ElementWork
+from kernel_lineage.rewrite.assists.element_work import (
+    ElementWork,
+    check_repeatable,
+    only_declares,
+    strided_work_of,
+    work_of,
+)
 from kernel_lineage.rewrite.assists.lane_order import LaneOrder
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
+    descendants,
+    edited_kernel,
     fresh_name,
     indent_at,
     indent_unit,
     insert_before,
     newline_of,
     replace_between,
+    syntax_of,
     taken_name,
     with_pragmas,
 )
+from kernel_lineage.rewrite.assists.loop_over_grid import dropped, grid_loop
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
-from kernel_lineage.rewrite.assists.row_work import RowWork
+from kernel_lineage.rewrite.assists.row_work import RowWork, check_changes_nothing
 from kernel_lineage.rewrite.assists.rows_of_elements import with_rows_of_elements
 from kernel_lineage.rewrite.assists.running_values import shared_running_value
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
@@ -72,21 +82,41 @@ class Sharers:
 def shared_out(kernel: Kernel, anchor: Anchor, sharers: Sharers) -> list[list[Edit]]:
     """The edits that share each row of a kernel out, its launches with it, in one way or in two: by its innermost
     loops, and by loops with others in them. Rows along y come to lie along x.
+
+    A kernel that its own file does not launch takes row after row instead, in a loop over the grid, whatever that is.
     """
-    form = with_rows_of_elements(kernel)
+    form = with_rows_of_elements(kernel) if kernel.launches else _over_grid(kernel)
     if isinstance(form, Refusal) and anchor.bindings.get("y"):
         raise form
-    if isinstance(form, Kernel):
-        edits = _edits(form, "x", sharers)
-        return [list(differing_lines(edited(data_of(form), edits).decode(), data_of(kernel).decode()))]
-    axis = "y" if anchor.bindings.get("threads") == "blockDim.y" else "x"
-    ways = [attempt(partial(_edits, kernel, axis, sharers, whole=whole)) for whole in (False, True)]
+    read = kernel if isinstance(form, Refusal) else form
+    axis = "y" if read is kernel and anchor.bindings.get("threads") == "blockDim.y" else "x"
+    wholes = (False, True) if read is kernel or not kernel.launches else (False,)
+    ways = [attempt(partial(_edits, read, axis, sharers, whole=whole)) for whole in wholes]
     made = [way for way in ways if not isinstance(way, Refusal)]
     if not made:
         raise next(
             w for w in sorted(ways, key=lambda w: not isinstance(w, MayOverlap)) if isinstance(w, Refusal)
         )
+    if read is not kernel:
+        before, after = data_of(kernel).decode(), [edited(data_of(read), edits).decode() for edits in made]
+        made = [list(differing_lines(text, before)) for text in after]
     return made if made[0] != made[-1] else made[:1]
+
+
+def _over_grid(kernel: Kernel) -> Kernel | Refusal:
+    """The kernel as a loop over the rows of the whole grid, which is right for any launch; else why it is none."""
+    syntax = syntax_of(kernel)
+    if strided_work_of(kernel, syntax) is not None:
+        return kernel
+    work = attempt(lambda: work_of(kernel, syntax))
+    if isinstance(work, Refusal):
+        return work
+    repeatable = attempt(lambda: check_repeatable(kernel, syntax, work))
+    if isinstance(repeatable, Refusal):
+        return repeatable
+    return edited_kernel(kernel, grid_loop(kernel, syntax, work)) or Refusal(
+        f"{kernel.name} over the grid does not parse"
+    )
 
 
 def _edits(kernel: Kernel, axis: str, sharers: Sharers, *, whole: bool = False) -> list[Edit]:
@@ -94,7 +124,11 @@ def _edits(kernel: Kernel, axis: str, sharers: Sharers, *, whole: bool = False) 
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")
-    launches = [e for one in launches_of(kernel) for e in _launched(kernel, one, sharers, axis)]
+    for statement in rows.once:
+        check_changes_nothing(syntax, statement)
+    # What is launched elsewhere is a loop over the grid by now.
+    launched = kernel.launches if work.update is not None else launches_of(kernel)
+    launches = [e for one in launched for e in _launched(kernel, one, sharers, axis)]
     return [
         *_row_index(kernel, syntax, work, sharers),
         *_shared_out(kernel, syntax, work, rows, sharers),
@@ -113,7 +147,20 @@ def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, sharers: S
         insert_before(kernel, with_pragmas(work.guard).start_byte, own + gap),
         replace_node(work.start, sharers.row),
         replace_node(work.update, f"{work.index.name} += {sharers.rows}"),
+        *(dropped(kernel, node) for node in _only_in(syntax, work.update)),
     ]
+
+
+def _only_in(syntax: CudaSyntax, part: Node) -> Iterator[Node]:
+    """The declarations of variables that nothing but a part of the kernel uses."""
+    for one in syntax.entry.variables:
+        uses = [
+            n for n in descendants(syntax.entry.node) if n.type == "identifier" and text_of(n) == one.name
+        ]
+        alone = only_declares(one.node) and len(one.node.children_by_field_name("declarator")) == 1
+        others = [n for n in uses if not contains(one.node, n)]
+        if alone and others and all(contains(part, n) for n in others):
+            yield one.node
 
 
 def _own(syntax: CudaSyntax, sharers: Sharers) -> str:

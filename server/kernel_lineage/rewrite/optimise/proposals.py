@@ -11,7 +11,7 @@ from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import data_of
-from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
+from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.readable_forms import ReadableForm, readable_form
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
@@ -105,8 +105,6 @@ class NotProposed:
     skill: str
     standing: Standing
     reason: str
-    overlap: bool = False
-    """Nothing but the missing promise that pointers do not overlap stands against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +118,14 @@ class Proposals:
 def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposals:
     """The candidates that assists make of a kernel. Nothing is built and nothing is run.
 
-    Where pointers can be promised not to overlap, what waits for just that is made together with the promise; what
-    gains much and has a place only after another candidate is made together with that one.
+    Where pointers can be promised not to overlap, what is made only then is made together with the promise; what gains
+    much and has a place only after another candidate is made together with that one.
     """
     skills = tuple(skills)
     plain = at_places(kernel, skills, facts, applicable(kernel, skills, facts))
     plain = _with_second_steps(kernel, skills, facts, plain)
-    waiting = [s for s in skills if any(r.overlap and r.skill == s.id for r in plain.refused)]
+    offered = {p.skill for p in plain.made}
+    waiting = [s for s in skills if s.id not in offered]
     promise = next((p for p in plain.made if p.place.skill.mechanism == _PROMISE), None)
     promised = read(promise.text, kernel.language).kernel(kernel.name) if promise and waiting else None
     if promise is None or promised is None:
@@ -174,8 +173,7 @@ def at_places(
             replace(one, place=_in(form, one.place), candidate=both, text=both.apply(data_of(kernel)))
         )
     refused = {n: replace(r, reason=_reason(form, r.reason)) for n, r in refused.items()}
-    kept = {r.skill for r in refused.values() if r.overlap or form.apart is not None}
-    refused |= {r.skill: r for r in plain.refused if r.skill not in kept}
+    refused |= {r.skill: r for r in plain.refused if r.skill not in refused or form.apart is None}
     now = {p.skill for p in made}
     return Proposals(
         tuple(sorted((*plain.made, *made), key=_order)), tuple(r for n, r in refused.items() if n not in now)
@@ -245,8 +243,7 @@ def carried(kernel: Kernel, places: Iterable[Applicable], facts: Facts) -> Propo
         if isinstance(candidate, Refusal):
             waits = place.verdict is Truth.UNKNOWN and candidate.reason == place.reason
             standing = Standing.NEEDS_FACT if waits else Standing.DOES_NOT_APPLY
-            overlap = isinstance(candidate, MayOverlap)
-            refused.setdefault(skill, NotProposed(skill, standing, candidate.reason, overlap))
+            refused.setdefault(skill, NotProposed(skill, standing, candidate.reason))
             continue
         gainless = any(
             c.condition.kind is ConditionKind.PROFIT and judge(c.tree, largest).truth is Truth.FAILS

@@ -208,7 +208,7 @@ __global__ void scale_matrix(float* out, const float* x, float factor, int rows,
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     int column = blockIdx.y * blockDim.y + threadIdx.y;
     if (row < rows && column < columns) {
-        out[row * columns + column] = factor * x[row / 2 + column];
+        out[column * rows + row] = factor * x[row / 2 + column];
     }
 }
 
@@ -216,6 +216,36 @@ void launch(float* out, const float* x, float factor, int rows, int columns) {
     dim3 block(16, 16);
     dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
     scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- against_before applies
+__global__ void against_before(float* out, const float* x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        const int before = (column + columns - 1) % columns;
+        out[row * columns + column] = x[row * columns + column] - x[row * columns + before];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + 15) / 16, (columns + 15) / 16);
+    against_before<<<grid, block>>>(out, x, rows, columns);
+}
+// --- against_before becomes
+__global__ void against_before(float* out, const float* x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.y;
+    int column = blockIdx.y * blockDim.y + threadIdx.x;
+    if (row < rows && column < columns) {
+        const int before = (column + columns - 1) % columns;
+        out[row * columns + column] = x[row * columns + column] - x[row * columns + before];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + 15) / 16, (columns + 15) / 16);
+    against_before<<<grid, block>>>(out, x, rows, columns);
 }
 // --- smooth applies
 __global__ void smooth(float* out, const float* in, int nx, int ny, int nz) {

@@ -217,6 +217,21 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] = v;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: changes `kept`
+__global__ void along(int* out, int* at, const float* x, int rows, int width) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    for (int k = 0; k < width; k++) sum += x[row * width + k];
+    int kept = 0;
+    if (sum > 1.0f) {
+        at[row * 2 + kept++] = row;
+    }
+    out[row] = kept;
+}
+void run(int* out, int* at, const float* x, int rows, int width) {
+    along<<<(rows + 63) / 64, 64>>>(out, at, x, rows, width);
+}
 // --- along refuses: both may lie in one buffer
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -288,14 +303,6 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     while (k > 0) { out[row] += k; k /= 2; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: is not launched in this file
-__global__ void along(float* out, const float* x, int* seen, int N, int C) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= N) { return; }
-    float sum = 0.0f;
-    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
-    out[row] = sum;
-}
 // --- along refuses: no whole warps
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -354,7 +361,6 @@ void run(float* out, const float* x, int N, int C) {
 }
 // --- grid_of_norms becomes
 __global__ void grid_of_norms(float* out, const float* x, int N, int C) {
-    int stride = gridDim.x * blockDim.x;
     const int part = threadIdx.x;
     #pragma unroll 1
     for (int row = blockIdx.x; row < N; row += gridDim.x) {
@@ -765,4 +771,51 @@ __global__ void wider_rows(float* __restrict__ out, const float* __restrict__ x,
 }
 void run(float* out, const float* x, int N, int W, int V, int C) {
     wider_rows<<<((N + 63) / 64) * 64, 256>>>(out, x, N, W, V, C);
+}
+// --- smoothed_rows applies
+__global__ void smoothed_rows(float* __restrict__ out, float* __restrict__ most, const float* __restrict__ x, int N, int C) {
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float top = 0.0f;
+    for (int i = 0; i < C; i++) {
+        float sum = 0.0f;
+        for (int tap = -2; tap <= 2; tap++) {
+            if (i + tap >= 0 && i + tap < C) { sum += x[row * C + i + tap]; }
+        }
+        out[row * C + i] = sum / 5;
+        top = fmaxf(top, sum / 5);
+    }
+    most[row] = top;
+}
+// --- smoothed_rows becomes
+__global__ void smoothed_rows(float* __restrict__ out, float* __restrict__ most, const float* __restrict__ x, int N, int C) {
+    const int part = threadIdx.x;
+    for (long long element = blockIdx.x; element < N; element += gridDim.x) {
+        const int row = (int)element;
+        float top = 0.0f;
+        __syncthreads();
+        for (int i = part; i < C; i += blockDim.x) {
+            float sum = 0.0f;
+            for (int tap = -2; tap <= 2; tap++) {
+                if (i + tap >= 0 && i + tap < C) { sum += x[row * C + i + tap]; }
+            }
+            out[row * C + i] = sum / 5;
+            top = fmaxf(top, sum / 5);
+        }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, offset));
+        }
+        __shared__ float top_of_warps[32];
+        if (threadIdx.x % 32 == 0) { top_of_warps[threadIdx.x / 32] = top; }
+        __syncthreads();
+        top = top_of_warps[0];
+        for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+            top = fmaxf(top, top_of_warps[warp]);
+        }
+        __syncthreads();
+        __syncthreads();
+        __syncthreads();
+        if (part == 0) { most[row] = top; }
+        __syncthreads();
+    }
 }

@@ -1033,14 +1033,6 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     while (k > 0) { out[row] += k; k /= 2; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: is not launched in this file
-__global__ void along(float* out, const float* x, int* seen, int N, int C) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= N) { return; }
-    float sum = 0.0f;
-    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
-    out[row] = sum;
-}
 // --- along refuses: no whole warps
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -1292,7 +1284,6 @@ void run(float* out, const float* x, int N, int C) {
 }
 // --- norms_of_grid becomes
 __global__ void norms_of_grid(float* out, const float* x, int N, int C) {
-    int stride = gridDim.x * blockDim.x;
     const int lane = threadIdx.x % 32;
     for (int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; row < N; row += gridDim.x * (blockDim.x / 32)) {
         float sum = 0.0f;
@@ -1720,3 +1711,27 @@ __global__ void halves(float* __restrict__ out, const float* __restrict__ x, int
     }
 }
 void run(float* out, const float* x, int N, int C) { halves<<<((N + 127) / 128) * 32, 128>>>(out, x, N, C); }
+// --- norms_launched_elsewhere applies
+__global__ void norms_launched_elsewhere(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < N) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i] * x[row * C + i]; }
+        out[row] = sqrtf(sum);
+    }
+}
+// --- norms_launched_elsewhere becomes
+__global__ void norms_launched_elsewhere(float* out, const float* x, int N, int C) {
+    const int lane = threadIdx.x % 32;
+    for (long long element = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; element < N; element += gridDim.x * (blockDim.x / 32)) {
+        int row = (int)element;
+        float sum = 0.0f;
+        for (int i = lane; i < C; i += 32) { sum += x[row * C + i] * x[row * C + i]; }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        }
+        __syncwarp();
+        if (lane == 0) { out[row] = sqrtf(sum); }
+        __syncwarp();
+    }
+}
