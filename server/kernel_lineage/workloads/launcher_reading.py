@@ -23,8 +23,9 @@ from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import parts_of
 from kernel_lineage.workloads.following.launches import LaunchArgument
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
+from kernel_lineage.workloads.following.memory_formats import with_channels_last
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.torch_work import TorchWork
+from kernel_lineage.workloads.following.torch_work import TorchWork, row_by_row
 from kernel_lineage.workloads.following.types import cpp_type_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
@@ -100,7 +101,7 @@ class LauncherReading(Copies, Reading):
                 self.outside.types[name] = stands_for
         values = self._parameters(function)
         result = (self.called_again if is_called_again else self.to_end)(function, values)
-        parts = result if isinstance(result, list) else [result]
+        parts = [self._row_by_row(part) for part in (result if isinstance(result, list) else [result])]
         gives = [self._name_of(part) for part in parts]
         unread = [p.why for p in parts if isinstance(p, Opaque) and p != NOTHING]
         tensors = [p for p, name in zip(parts, gives, strict=True) if isinstance(p, Tensor) and not name]
@@ -116,6 +117,15 @@ class LauncherReading(Copies, Reading):
             replace(of_torch, kernels={**of_torch.kernels, **copy_kernels(self.steps)}),
             tuple(sorted(self.copies)),
         )
+
+    def _row_by_row(self, part: Value | None) -> Value | None:
+        """What the function gives, so that results compare whatever their format: channels that lie last are moved."""
+        is_made = (
+            isinstance(part, Tensor)
+            and part.channels_last
+            and not self.workload.argument(self.memory.get(part.buffer, ""))
+        )
+        return self.worked_out(row_by_row(part)) if isinstance(part, Tensor) and is_made else part
 
     def _outside(self) -> dict[str, Value]:
         """Variables outside of functions, as they are when the program begins."""
@@ -163,6 +173,8 @@ class LauncherReading(Copies, Reading):
         """A tensor as the function is given it."""
         if view is None:
             return whole
+        if view.channels_last:
+            return with_channels_last(whole, self.sizes)
         extents, strides = (tuple(map(self._over_workload, one)) for one in (view.extents, view.strides))
         return Tensor(whole.buffer, dict(enumerate(extents)), len(extents), whole.dtype, strides, whole)
 

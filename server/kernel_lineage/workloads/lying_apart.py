@@ -1,7 +1,8 @@
-"""Tensors whose elements do not lie next to each other in memory, as in `x[:, :n]` and `x[:, ::2]` of a wider tensor.
+"""Tensors that do not lie row by row in memory: parts of wider ones, as `x[:, :n]` and `x[:, ::2]`, and images whose
+channels lie last.
 
-A host function that asks a tensor's strides, or copies it to have it row by row, is made for such callers, whether any
-of a repository's own comes with one or not.
+A host function that asks a tensor's strides or format, or copies it to have it row by row, is made for such callers,
+whether any of a repository's own comes with one or not.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _STEP = 2
 _ASKED = re.compile(
     r"(\w+)(?:\.|->)(?:stride\s*\(\s*(-?\d+)\s*\)|(?:strides?|contiguous|expect_contiguous)\s*\()"
 )
+_FORMATS = re.compile(r"\bsuggest_memory_format\s*\(|\bMemoryFormat::ChannelsLast|\bis_channels_last")
+_IMAGES = (4, 5)
+"""Extents of the tensors that PyTorch's formats with the channels last are for."""
 _ANY = None
 """The axis of a question for all strides, and of a copy."""
 
@@ -37,6 +41,11 @@ class Apart:
     where: str = ""
     """Which tensors lie how: `the rows of x lie apart`."""
 
+    @property
+    def is_channels_last(self) -> bool:
+        """Whether some tensor's channels lie last."""
+        return any(view.channels_last for view in self.views.values())
+
 
 def asked_axes(text: str) -> dict[str, set[int | None]]:
     """The names whose strides a text of host code asks, each with the axes; None among these stands for all of them,
@@ -46,6 +55,34 @@ def asked_axes(text: str) -> dict[str, set[int | None]]:
     for match in _ASKED.finditer(text):
         asked.setdefault(match[1], set()).add(int(match[2]) if match[2] else _ANY)
     return asked
+
+
+def asks_formats(text: str) -> bool:
+    """Whether a text of host code tells tensors whose channels lie last from others."""
+    return _FORMATS.search(text) is not None
+
+
+def with_channels_last(workload: Workload, tensors: Collection[str]) -> Iterator[Apart]:
+    """The workloads in which the channels of `tensors` lie last: of all of them, then of each alone of several."""
+    able = [a for a in workload.args if a.name in tensors and _has_rows(a) and len(a.shape or ()) in _IMAGES]
+    for chosen in dict.fromkeys((tuple(able), *((one,) for one in able))) if able else ():
+        args = tuple(_moved(a) if a in chosen else a for a in workload.args)
+        views = {a.name: _turned(a) for a in chosen}
+        where = f"the channels of {' and '.join(views)} lie last"
+        yield Apart(workload.model_copy(update={"args": args, "profile_dims": ()}), views, where)
+
+
+def _moved(argument: Argument) -> Argument:
+    """An argument of the same elements in memory whose channels lie last."""
+    images, channels, *pixels = argument.shape or ()
+    return argument.model_copy(update={"shape": (images, *pixels, channels)})
+
+
+def _turned(argument: Argument) -> View:
+    extents = tuple(map(str, argument.shape or ()))
+    pixels = [f"({e})" for e in extents[2:]]
+    along = [" * ".join((*pixels[at + 1 :], f"({extents[1]})")) for at in range(len(pixels))]
+    return View(extents, (" * ".join((*pixels, f"({extents[1]})")), "1", *along), channels_last=True)
 
 
 def lying_apart(

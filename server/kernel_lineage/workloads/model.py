@@ -62,6 +62,8 @@ class View:
     extents: tuple[str, ...]
     strides: tuple[str, ...]
     """In elements."""
+    channels_last: bool = False
+    """Whether all of its memory is that of a tensor whose channels lie last, in PyTorch's format."""
 
 
 @dataclass(frozen=True, slots=True)

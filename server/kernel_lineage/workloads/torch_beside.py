@@ -51,6 +51,8 @@ _OF_TENSORS = frozenset(
 _SPACES = frozenset({"torch", "at", "F", "functional"})
 _NOT_TORCH = frozenset({"math", "np", "numpy", "tl", "triton", "os", "std"})
 _CONTIGUOUS = re.compile(r"(\w+)(?:\.|->)contiguous\(\)")
+_FORMAT = re.compile(r"\b(?:ChannelsLast|channels_last)\w*$")
+"""What names an order of tensors in memory."""
 _SHOWN = 90
 _PYTHON = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
@@ -164,6 +166,8 @@ def _in_cuda(function: Node, names: Set[str]) -> Iterator[str]:
             sides = [text_of(node.child_by_field_name(side)) for side in ("left", "right")]
             if operator.removesuffix("=") in OPERATORS and tensors & {*sides}:
                 yield _operated(operator, (side for side in sides if side not in tensors))
+        elif node.type == "qualified_identifier" and (order := _FORMAT.search(text_of(node))):
+            yield order[0]
 
 
 def _of_python(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
@@ -209,7 +213,9 @@ def _in_python(function: ast.AST, names: Set[str], launching: Collection[str]) -
             tensors |= {ast.unparse(part) for part in (*call.args, call)}
             tensors |= {ast.unparse(t) for t in node.targets} if isinstance(node, ast.Assign) else set()
     for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if isinstance(node, ast.Attribute) and _FORMAT.search(node.attr):
+            yield node.attr
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, of = node.func.attr, ast.unparse(node.func.value)
             if of not in _NOT_TORCH and (name.removesuffix("_") in names or name in names):
                 words = [

@@ -25,7 +25,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_sizes,
     method_of_tensor,
 )
-from kernel_lineage.workloads.following.torch_work import OPERATORS, TorchWork, filled, torch_work
+from kernel_lineage.workloads.following.torch_work import OPERATORS, TorchWork, filled, in_format, torch_work
 from kernel_lineage.workloads.following.types import VECTORS, bytes_of
 from kernel_lineage.workloads.following.unit import ClassCode, Unit
 from kernel_lineage.workloads.following.values import (
@@ -242,6 +242,11 @@ class Calls(Bodies):
 
     def of_tensor(self, tensor: Tensor, name: str, args: list[Value], template: str) -> Value:
         """What a method of a tensor gives. Raises `NotFollowed`."""
+        if (copied := in_format(tensor, name, args, self.sizes)) is not None:
+            result, work = copied
+            if work is not None:
+                self.worked_out(work)
+            return result
         try:
             return method_of_tensor(tensor, name, args, template, self.sizes)
         except NotFollowed:

@@ -11,6 +11,7 @@ from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.functions import bare_type, declared_name
 from kernel_lineage.workloads.following.literals import DEVICE, number_of
+from kernel_lineage.workloads.following.memory_formats import CONTIGUOUS, FORMATS
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of, plain_type
@@ -20,6 +21,7 @@ from kernel_lineage.workloads.following.values import (
     FunctionName,
     KernelName,
     Lambda,
+    MemoryFormat,
     NotFollowed,
     Number,
     Opaque,
@@ -155,6 +157,8 @@ class Expressions:
             return Pointer(None)
         if name == "C10_WARP_SIZE":
             return plain(DEVICE["warpSize"])
+        if name == "LEGACY_CONTIGUOUS_MEMORY_FORMAT":
+            return CONTIGUOUS
         if name in self.unit.kernels:
             return KernelName(name)
         if name in self.unit.constants and name not in self._constants:
@@ -249,6 +253,8 @@ class Expressions:
         written = text_of(node).replace(" ", "")
         if name in SCALAR_KINDS and re.search(r"(?:at|torch|c10|ScalarType)::", written):
             return TypeName(SCALAR_KINDS[name])
+        if "MemoryFormat::" in written and name in FORMATS:
+            return FORMATS[name]
         if (
             limit := re.fullmatch(r"std::numeric_limits<(.*)>::(max|lowest|min|infinity|epsilon)", written)
         ) is not None:
@@ -341,7 +347,7 @@ class Expressions:
             is_open = any(p.buffer is None and self.unit.may_be_set(p.place) for p in (left, right))
             return None if is_open else left.buffer is right.buffer
         pair = [
-            v.name if isinstance(v, TypeName) else v.text if isinstance(v, Text) else None
+            v.name if isinstance(v, (TypeName, MemoryFormat)) else v.text if isinstance(v, Text) else None
             for v in (left, right)
         ]
         return pair[0] == pair[1] if None not in pair else None

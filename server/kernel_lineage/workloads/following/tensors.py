@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kernel_lineage.workloads.following.memory_formats import (
+    FORMAT,
+    asked_format,
+    in_same_format,
+    lies_in,
+    permuted,
+    suggested_format,
+)
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import bytes_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,
     Number,
+    Opaque,
     Pointer,
     Record,
     Tensor,
@@ -26,23 +35,21 @@ SIZES_OF, OPTIONS = "sizes", "options"
 RANKS = ("dim", "ndimension")
 """Methods that tell how many extents a tensor has."""
 _SAME = frozenset(
-    {"contiguous", "cuda", "detach", "clone", "value", "data", "alias", "requires_grad_", "set_requires_grad", "get",
-     "expect_contiguous", "operator", "to_dense", "cpu"}
+    {"cuda", "detach", "clone", "value", "data", "alias", "requires_grad_", "set_requires_grad", "get", "operator",
+     "to_dense", "cpu"}
 )  # fmt: skip
 COPIES = frozenset({"contiguous", "expect_contiguous"})
 """Methods that copy a view which does not lie row by row, and give another tensor as it is."""
 _OF_VIEWS = frozenset(
     {"size", "sizes", "numel", "dim", "ndimension", "scalar_type", "dtype", "type", "options", "element_size",
-     "itemsize", "stride", "is_contiguous", "is_cuda", "defined", "has_value", "is_floating_point", "value", "detach",
-     "alias", "data", "data_ptr", "mutable_data_ptr", "const_data_ptr", "t", "transpose", "permute", "view",
-     "reshape", *COPIES}
+     "itemsize", "stride", "is_contiguous", "suggest_memory_format", "is_cuda", "defined", "has_value",
+     "is_floating_point", "value", "detach", "alias", "data", "data_ptr", "mutable_data_ptr", "const_data_ptr", "t",
+     "transpose", "permute", "view", "reshape", *COPIES}
 )  # fmt: skip
 """Methods that are followed for such a view."""
 PERMUTES = frozenset({"t", "transpose", "permute"})
 """Methods that give the same memory with its extents in another order."""
-_TRUE = frozenset(
-    {"is_contiguous", "is_cuda", "defined", "has_value", "is_floating_point", "is_non_overlapping_and_dense"}
-)
+_TRUE = frozenset({"is_cuda", "defined", "has_value", "is_floating_point", "is_non_overlapping_and_dense"})
 _MADE = re.compile(r"(?:empty|zeros|ones|full|rand|randn|randint|arange|tensor)(_like|_strided)?")
 _POINTERS = frozenset({"data_ptr", "mutable_data_ptr", "const_data_ptr"})
 
@@ -56,15 +63,15 @@ def made_tensor(function: str, args: list[Value], name: str, sizes: Sizes) -> Te
     buffer = Buffer(name, cleared=function.startswith("zeros"))
     dtype = next((kind for value in args if (kind := dtype_in(value))), "")
     if isinstance(first, Tensor) and (match[1] or function == "tensor"):
-        if first.strides is not None and first.strides[-1].text != "1":
-            raise NotFollowed(f"`{function}()` of {first.as_view}")
         if first.rank is not None:
             _ask_all(first, sizes)
-        return Tensor(buffer, dict(first.sizes), first.rank, dtype or first.dtype)
+        made = Tensor(buffer, dict(first.sizes), first.rank, dtype or first.dtype)
+        return in_same_format(made, args[1:], first, sizes)
     extents = extents_of(first, sizes)
     if extents is None:
         return Tensor(buffer, dtype=dtype)
-    return Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
+    made = Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
+    return in_same_format(made, args[1:], None, sizes)
 
 
 def _ask_all(tensor: Tensor, sizes: Sizes) -> None:
@@ -131,15 +138,17 @@ def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str
             tensor.dtype = tensor.dtype or template
         tensor.buffer.tensor = tensor.whole or tensor
         return Pointer(tensor.buffer, template or tensor.dtype)
+    if name == "is_contiguous":
+        return lies_in(tensor, asked_format(args), sizes)
+    if name == "suggest_memory_format":
+        return suggested_format(tensor, sizes)
     if name in _TRUE:
-        return plain(name != "is_contiguous" or tensor.strides is None)
+        return plain(True)
     return _reshaped(tensor, name, args, sizes)
 
 
 def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Value:
     """A tensor of the same memory, or a copy, in another shape. Raises `NotFollowed`."""
-    if name in COPIES and tensor.strides is not None:
-        return Tensor(Buffer(""), dict(tensor.sizes), tensor.rank, tensor.dtype)
     if name in _SAME:
         return tensor
     if name in ("to", "toType"):
@@ -153,10 +162,7 @@ def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Val
     if name in ("view", "reshape", "flatten", "view_as", "reshape_as"):
         return _viewed(tensor, args[0] if args else plain(-1), sizes)
     if name in PERMUTES and tensor.rank is not None:
-        order = _order_of(tensor, name, args)
-        moved = dict(enumerate(sizes.extent(tensor, old) for old in order))
-        strides = tuple(_stride(tensor, old, tensor.rank, sizes) for old in order)
-        return Tensor(tensor.buffer, moved, tensor.rank, tensor.dtype, strides, tensor.whole or tensor)
+        return permuted(tensor, _order_of(tensor, name, args), sizes)
     raise NotFollowed(f"`{tensor.buffer.name}.{name}()`")
 
 
@@ -229,8 +235,11 @@ def method_of_sizes(shape: Record, name: str, args: list[Value], sizes: Sizes) -
 
 
 def method_of_options(options: Record, name: str, args: list[Value]) -> Value:
-    """What a method of `TensorOptions` gives: the options, with another type where it says one, told or not."""
+    """What a method of `TensorOptions` gives: the options, with the type or format that it says, told or not."""
+    if name == "memory_format":
+        return Record(OPTIONS, {**options.fields, FORMAT: args[0] if args else Opaque(name)})
     if name != "dtype":
         return options
     dtype = next((kind for value in args if (kind := dtype_in(value))), "")
-    return Record(OPTIONS, {"dtype": TypeName(dtype)} if dtype else {})
+    others = {n: value for n, value in options.fields.items() if n != name}
+    return Record(OPTIONS, {**others, "dtype": TypeName(dtype)} if dtype else others)

@@ -9,8 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_gate.dtypes import DTYPES
+from kernel_lineage.workloads.following.memory_formats import (
+    CHANNELS_LAST,
+    CONTIGUOUS,
+    PRESERVE,
+    asked_format,
+    memory_order,
+    order_of_extents,
+    permuted,
+)
 from kernel_lineage.workloads.following.sizes import Sizes
-from kernel_lineage.workloads.following.tensors import dtype_in
+from kernel_lineage.workloads.following.tensors import COPIES, dtype_in
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -54,6 +63,8 @@ _OF_TENSORS = frozenset({*UNARY, *BINARY, *CLAMPS, "clamp", *REDUCTIONS}) - {"cl
 """Operations of which every argument has to be told."""
 COPIED, CONVERTED, FILLED = "contiguous", "to", "fill"
 _KEPT = "{0}"
+_TO_A_FORMAT = frozenset({*COPIES, "to", "clone"})
+"""Methods that are handed the format of what they give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +135,36 @@ def row_by_row(view: Tensor) -> TorchWork:
     """The copy of a view that lies row by row."""
     made = Tensor(Buffer(""), dict(view.sizes), view.rank, view.dtype)
     return TorchWork(COPIED, _KEPT, (view,), made)
+
+
+def in_format(
+    tensor: Tensor, name: str, args: list[Value], sizes: Sizes
+) -> tuple[Tensor, TorchWork | None] | None:
+    """What a method that copies gives in the format that it is asked for, row by row where it is asked for none; and
+    the copy, None where it makes none. Another method gets no pair at all.
+
+    Raises `NotFollowed` for a format that is not understood.
+    """
+    asked = asked_format(args)
+    if name not in _TO_A_FORMAT or (asked is None and name not in COPIES):
+        return None
+    if isinstance(first := args[0] if args else None, Opaque) and asked is None:
+        raise NotFollowed(first.why)
+    if len(args) > 1 or asked == PRESERVE:
+        raise NotFollowed(f"`{name}()` with a format and more arguments, or the format `Preserve`")
+    if asked in (None, CONTIGUOUS):
+        if tensor.strides is None and name != "clone":
+            return tensor, None
+        work = row_by_row(tensor)
+        return work.result, work
+    if tensor.channels_last and name != "clone":
+        return tensor, None
+    assert asked is not None
+    if asked != CHANNELS_LAST.get(tensor.rank or 4):
+        raise NotFollowed(f"`{asked.name}` of {tensor.rank} extents")
+    tensor.rank = tensor.rank or 4
+    work = row_by_row(permuted(tensor, memory_order(tensor.rank), sizes))
+    return permuted(work.result, order_of_extents(tensor.rank), sizes), work
 
 
 def filled(function: str, args: Sequence[Value], made: Tensor) -> TorchWork | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -246,6 +246,8 @@ class Tensor:
     """Elements from one to the next along each extent of a view that does not lie row by row; None for another one."""
     whole: Tensor | None = None
     """The tensor that such a view is of, which lies row by row."""
+    channels_last: bool = False
+    """Whether it fills its memory with the channels of each pixel next to each other, as PyTorch's format is."""
 
     @property
     def as_view(self) -> str:
@@ -269,6 +271,13 @@ class TypeName:
     name: str
     of: Tensor | None = field(default=None, compare=False)
     """The tensor that was asked for it, of which nothing else tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFormat:
+    """An order in which PyTorch lays out a tensor, by the name of its enumerator."""
+
+    name: str
 
 
 @dataclass(slots=True, eq=False)
@@ -361,7 +370,7 @@ Place = Reference | FieldReference | ElementReference
 """Where a value is kept."""
 Value = (
     Number | Buffer | Pointer | Tensor | TypeName | Record | KernelName | FunctionName | Lambda | Reference
-    | FieldReference | ElementReference | Opaque | Text | Typed | list["Value"]
+    | FieldReference | ElementReference | Opaque | Text | Typed | MemoryFormat | list["Value"]
 )  # fmt: skip
 
 
@@ -371,3 +380,8 @@ def product(numbers: tuple[Number, ...]) -> Number:
     for number in numbers:
         result = times(result, number)
     return result
+
+
+def strides_of_rows(extents: Sequence[Number]) -> tuple[Number, ...]:
+    """Elements from one to the next along each extent of a tensor that lies row by row."""
+    return tuple(product(tuple(extents[at + 1 :])) for at in range(len(extents)))

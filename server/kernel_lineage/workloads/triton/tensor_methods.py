@@ -89,6 +89,8 @@ def gradient_name(name: str) -> str:
 def method(tensor: Tensor, name: str, args: Sequence[object], named: Mapping[str, object]) -> object:
     """What a method gives; `Unknown` where it depends on elements, `MISSING` for those that are not known here."""
     floats = "float" in (tensor.dtype or "float")
+    if "channels_last" in str(named.get("memory_format", "")):
+        return Unknown(f"`{name}()` with the channels last")
     if name in _ITSELF:
         return tensor
     if name in DRAWN:

@@ -145,11 +145,12 @@ class WholeFunction(Collector):
         self, name: str, args: Sequence[object], named: Mapping[str, object], value: Tensor
     ) -> Tensor | None:
         """Memory that holds nothing, or one number."""
-        if value.shape is None or value.dtype is None:
+        layout = str(named.get("memory_format", ""))
+        if value.shape is None or value.dtype is None or "channels_last" in layout:
             return None
         like = args[0] if name.endswith("_like") and args and isinstance(args[0], Tensor) else None
         strides = None
-        if like is not None and "contiguous_format" not in str(named.get("memory_format", "")):
+        if like is not None and "contiguous_format" not in layout:
             strides = self.operations.layout([like], value.shape)
         tensor = replace(self.fresh(value.shape, value.dtype, strides), cleared=value.cleared)
         self.buffers[tensor.buffer] = tensor
