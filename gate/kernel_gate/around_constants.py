@@ -59,7 +59,9 @@ _KEYS = 1 << 17
 
 def _crowd(values: Array, dtype: DType, factor: int, generator: np.random.Generator) -> None:
     """Keys that a table places by the upper bits of a product all come to one place; many come more than once."""
-    keys = np.unique(generator.integers(int(values.min()), int(values.max()), _KEYS, endpoint=True))
+    least, most = int(values.min()), int(values.max())
+    drawn = generator.integers(least, most, _KEYS, np.int64 if most < 2**63 else np.uint64, endpoint=True)
+    keys = np.unique(drawn)
     products = keys.astype(np.uint32) * np.uint32(factor % (1 << 32))
     nearest = keys[np.argsort(products)][: -(-values.size // 2)]
     values[...] = dtype.narrow(generator.choice(nearest, values.shape))

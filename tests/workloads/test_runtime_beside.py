@@ -32,7 +32,19 @@ void total(const float* x, float* sums, float* seen, float* kept, int n, bool ke
         ),
         ("    cudaMemsetAsync(seen, 0, n * sizeof(float), stream);\n", "", ()),
         ("atomicAdd(sums, x[i]);", "sums[i] = x[i];", ()),
-        ("if (keeps) ", "", ("cudaMemcpyAsync(kept, sums, sizeof(float)) where (keeps)",)),
+        (
+            "if (keeps) ",
+            "",
+            (
+                "cudaMemcpyAsync(kept, sums, sizeof(float))",
+                "cudaMemcpyAsync(kept, sums, sizeof(float)) where (keeps)",
+            ),
+        ),
+        (
+            "    add_up<<<",
+            "    if (n == 64) { cudaMemcpyAsync(seen, kept, 256, cudaMemcpyDeviceToDevice); return; }\n    add_up<<<",
+            ("cudaMemcpyAsync(seen, kept, 256) where (n == 64)",),
+        ),
         ("128, 0, stream>>>", "128, 16, stream>>>", ()),
     ],
     ids=[
@@ -40,6 +52,7 @@ void total(const float* x, float* sums, float* seen, float* kept, int n, bool ke
         "every element is set",
         "the kernel alone",
         "on every call",
+        "results from elsewhere",
         "the launch alone",
     ],
 )
@@ -58,3 +71,11 @@ def test_a_fill_that_the_kernel_makes_needless_may_go() -> None:
         "if (i == 0) { float s = 0; for (int k = 0; k < n; ++k) s += x[k]; *sums = s; }",
     )
     assert not runtime_beside("add_up", *(read(text.encode(), Language.CUDA) for text in (TEXT, later)))
+
+
+def test_a_kernel_of_another_name_since_is_the_same_one() -> None:
+    later = TEXT.replace("    cudaMemsetAsync(sums, 0, sizeof(float), stream);\n", "").replace(
+        "add_up", "sums_of"
+    )
+    before, after = (read(text.encode(), Language.CUDA) for text in (TEXT, later))
+    assert runtime_beside("add_up", before, after, "sums_of") == ("cudaMemsetAsync(sums, 0, sizeof(float))",)

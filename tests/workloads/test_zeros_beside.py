@@ -57,3 +57,14 @@ def test_a_tensor_that_is_no_longer_made_contiguous_is_named(text: str, language
     renamed = read(copied.replace("begins = begins.cont", "starts = begins.cont").encode(), language)
     assert copies_left_out("means", before, after) == ("begins",)
     assert copies_left_out("means", after, before) == copies_left_out("means", before, renamed) == ()
+
+
+@pytest.mark.parametrize(("text", "language"), [(CUDA, Language.CUDA), (TRITON, Language.TRITON)])
+def test_a_kernel_of_another_name_since_is_the_same_one(text: str, language: Language) -> None:
+    worked = text.replace("return out", "return out.abs()")
+    later = text.replace("means(", "averages(").replace("means<", "averages<").replace("means[", "averages[")
+    before, after = (read(one.encode(), language) for one in (worked, later))
+    assert torch_beside("means", before, after, since="averages") == ("PyTorch's abs()",)
+    renamed = read(later.replace("mean_rows", "averaged").encode(), language)
+    assert torch_beside("means", before, renamed, since="averages") == ("PyTorch's abs()",)
+    assert torch_beside("means", before, before) == ()

@@ -83,7 +83,7 @@ def _left_out(changed: ChangedKernel) -> tuple[str, ...]:
     source, later = changed.before.kernel.source, changed.after.kernel.source
     if source is None or later is None:
         return ()
-    return copies_left_out(changed.before.kernel.name, source, later)
+    return copies_left_out(changed.before.kernel.name, source, later, changed.after.kernel.name)
 
 
 def _asked(

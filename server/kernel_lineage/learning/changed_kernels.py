@@ -325,12 +325,12 @@ def essence(seen: Sighting) -> tuple[object, ...]:
 def _is_used_otherwise(changed: ChangedKernel) -> bool:
     """Whether host code that launches a kernel does not clear, copy or work out beside it what it did before."""
     before, after = changed.before.kernel.source, changed.after.kernel.source
-    name = changed.before.kernel.name
+    name, since = changed.before.kernel.name, changed.after.kernel.name
     return (
         before is not None
         and after is not None
         and before.language is after.language
-        and bool(runtime_beside(name, before, after) or torch_beside(name, before, after))
+        and bool(runtime_beside(name, before, after, since) or torch_beside(name, before, after, since=since))
     )
 
 

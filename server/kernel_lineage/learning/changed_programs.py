@@ -67,7 +67,7 @@ def _named(changed: ChangedKernel) -> Iterator[tuple[str, str, str]]:
     changed_source = after.kernel.source
     if around and source is not None and changed_source is not None:
         # What the inner function gives tells nothing where torch makes something else of it around it.
-        differ = {*functions_beside(before.kernel.name, source, changed_source)}
+        differ = {*functions_beside(before.kernel.name, source, changed_source, after.kernel.name)}
         if changed_around := [name for name in around if name in differ]:
             launchers, around = [], changed_around[::-1]
     for function in (*launchers, *around[:_MOST_CALLERS]):

@@ -113,10 +113,12 @@ def cuda_host_work(
     former: SourceFile | None,
     former_order: Sequence[str],
     former_root: Path | None = None,
+    former_name: str = "",
 ) -> HostWork:
     """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it;
-    `former` is the file before a change, `former_order` that of its kernel, () for the same, and `former_root` the
-    folder of all files before it, where a launch in another file counts.
+    `former` is the file before a change, `former_order` that of its kernel, () for the same, `former_name` the name of
+    that kernel, "" for the same, and `former_root` the folder of all files before it, where a launch in another file
+    counts.
 
     Raises `LaunchChangedError`.
     """
@@ -124,7 +126,7 @@ def cuda_host_work(
     old: LaunchSite | None = None
     changed = False
     former_order = former_order or order
-    before = kernel_as_written(former, kernel.name) if former is not None else None
+    before = kernel_as_written(former, former_name or kernel.name) if former is not None else None
     if former is not None and before is not None:
         hosts = _hosts(before, kernel, former.data, data, path, root, former_root)
         if hosts is None:

@@ -12,31 +12,36 @@ from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.torch_beside import same_functions
 from kernel_lineage.workloads.triton.host_modules import module_of
 
 _TESTS = ("if_statement", "switch_statement", "while_statement")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def launched_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
-    """The kernels that functions which launch `kernel` before a change launch after it only.
+def launched_beside(kernel: str, before: SourceFile, after: SourceFile, since: str = "") -> tuple[str, ...]:
+    """The kernels that functions which launch `kernel` before a change launch after it only; `since` is the kernel's
+    name after it, by default the same.
 
-    Functions go by their names: one that the change renames is not seen. Nothing is where a file does not parse.
+    Functions go by their names (`same_functions`). Nothing is where a file does not parse.
     """
-    reached = _by_cuda if after.language is Language.CUDA else _by_triton
+    reached, later = _by_cuda if after.language is Language.CUDA else _by_triton, since or kernel
+    old, new = reached(kernel, before), reached(later, after)
+    launching = [[n for n, host in hosts.items() if host.launches] for hosts in (old, new)]
+    pairs = {(name, name) for name in launching[0] if name in new}
     names: set[str] = set()
-    old, new = reached(kernel, before), reached(kernel, after)
-    for function in old.keys() & new.keys():
-        if old[function].launches:
-            names |= new[function].kernels - old[function].kernels
-    return tuple(sorted(names - {kernel}))
+    for function, renamed in pairs.union(same_functions(*launching)):
+        names |= new[renamed].kernels - old[function].kernels
+    return tuple(sorted(names - {kernel, later}))
 
 
-def asks_more(kernel: str, before: SourceFile, after: SourceFile) -> bool:
-    """Whether host code that leads to a launch of a CUDA C++ kernel tests what it did not test before a change."""
+def asks_more(kernel: str, before: SourceFile, after: SourceFile, since: str = "") -> bool:
+    """Whether host code that leads to a launch of a CUDA C++ kernel tests what it did not test before a change; `since`
+    is the kernel's name after it, by default the same.
+    """
     if after.language is not Language.CUDA:
         return False
-    old, new = (_tests_of(kernel, file) for file in (before, after))
+    old, new = _tests_of(kernel, before), _tests_of(since or kernel, after)
     return bool(new - old)
 
 

@@ -116,6 +116,7 @@ def program_from_file(
         template=tuple(template_arguments),
         former=former,
         former_root=former_root,
+        former_name=former_kernel,
         views=views,
     )
     if workload.launches:
@@ -126,7 +127,11 @@ def program_from_file(
     before = former_kernel or (kernel_name if there is None else qualified_name(there))
     bare = before.rpartition("::")[2]
     keeps = any(argument.kind == "inout" for argument in workload.args)
-    of_torch = (*torch_beside(bare, former, source, keeps=keeps), *runtime_beside(bare, former, source))
+    since = there.name if there is not None else bare
+    of_torch = (
+        *torch_beside(bare, former, source, since=since, keeps=keeps),
+        *runtime_beside(bare, former, source, since),
+    )
     whole_of = partial(rewritten_program, source, former, path, before, workload, root, views)
     try:
         if by_host:
@@ -140,11 +145,11 @@ def program_from_file(
         check_made(whole, former, source, bare, path, workload)
         return replace(_with_skipped(whole, former, source), of_torch=of_torch, name=name or path.name)
     program = replace(program, of_torch=of_torch)
-    beside = tuple(k for k in launched_beside(bare, former, source) if there is None or k != there.name)
+    beside = launched_beside(bare, former, source, since)
     if beside:
         whole = whole_of() if not launch else ""
         program = whole if isinstance(whole, Program) else replace(program, beside=beside)
-    elif not launch and not program.launched_where and asks_more(bare, former, source):
+    elif not launch and not program.launched_where and asks_more(bare, former, source, since):
         # One launch is read at the sizes of the workload; what a new test decides at others, the whole of it tells.
         whole = whole_of()
         if isinstance(whole, Program) and (whole.launched_where or _chooses(whole)):
@@ -178,9 +183,12 @@ def _one_launch(
     template: tuple[str, ...],
     former: SourceFile | None,
     former_root: Path | None,
+    former_name: str,
     views: Mapping[str, View],
 ) -> Program:
-    """The program of one launch of the kernel. For `arguments` and `views` see `program_from_file`."""
+    """The program of one launch of the kernel. For `arguments` and `views` see `program_from_file`; `former_name` is
+    the kernel's name in `former`, "" for the same.
+    """
     kernel = kernel_in(source, kernel_name, str(path))
     of_kernel = partial(
         _of_kernel,
@@ -193,6 +201,7 @@ def _one_launch(
         template=template,
         former=former,
         former_root=former_root,
+        former_name=former_name,
         views=views,
     )
     if arguments is not None:
@@ -217,11 +226,12 @@ def _of_kernel(
     template: tuple[str, ...],
     former: SourceFile | None,
     former_root: Path | None,
+    former_name: str,
     views: Mapping[str, View],
 ) -> Program:
     """The program of one launch of a kernel, with the workload's argument for each of the kernel's own in `order`."""
     renamed = order if order != tuple(a.name for a in workload.args) else None
-    before = kernel_apart(former, kernel.name) if former is not None else None
+    before = kernel_apart(former, former_name or kernel.name) if former is not None else None
     former_order = order_of(before, workload, path) if before is not None else ()
     if before is not None and takes_memory_for_numbers(kernel, before, workload, order, former_order):
         raise arguments_differ(kernel, workload, path)
@@ -251,7 +261,7 @@ def _of_kernel(
         # The slice holds the macros of the headers too, which launch expressions may name.
         whole = replace(kernel, source=None, text=text)
         work = cuda_host_work(
-            whole, source.data, path, workload, order, root, former, former_order, former_root
+            whole, source.data, path, workload, order, root, former, former_order, former_root, former_name
         )
         if not template and work.template and work.template != instance:
             instance = work.template

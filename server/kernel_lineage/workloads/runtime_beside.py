@@ -19,29 +19,31 @@ from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.host_arrays import COPIES
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.workspaces import callee_of
-from kernel_lineage.workloads.torch_beside import launching_in_cuda
+from kernel_lineage.workloads.torch_beside import launching_in_cuda, same_functions
 
 _FILLS = re.compile(r"(?:cuda|hip)Memset(?:Async)?")
 _ON_DEVICE = "DeviceToDevice"
 
 
-def runtime_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
-    """The fills, and the copies from device to device, in functions that launch a kernel which a change leaves out, or
-    makes on another condition: those of buffers that the kernel's launches there neither set whole nor no longer name.
+def runtime_beside(kernel: str, before: SourceFile, after: SourceFile, since: str = "") -> tuple[str, ...]:
+    """The fills that a change leaves out, or makes on another condition, in functions that launch a kernel, of buffers
+    that the kernel's launches there neither set whole nor no longer name; and all copies from device to device that it
+    leaves out or adds there. `since` is the kernel's name after the change, by default the same.
     """
     if after.language is not Language.CUDA or before.language is not Language.CUDA:
         return ()
-    old, new = (launching_in_cuda(kernel, file) for file in (before, after))
+    old, new = launching_in_cuda(kernel, before), launching_in_cuda(since or kernel, after)
     gone: Counter[tuple[str, str]] = Counter()
-    for function in old.keys() & new.keys():
-        words = [Counter(w for code in codes[function] for w in _done(code.body)) for codes in (old, new)]
+    copied: set[str] = set()
+    for function, later in same_functions(old, new):
+        words = [
+            Counter(w for code in codes for w in _done(code.body)) for codes in (old[function], new[later])
+        ]
         gone += words[0] - words[1]
-    needed = _kept_from_before(kernel, after) if gone else frozenset[str]()
-    return tuple(
-        dict.fromkeys(
-            word for word, buffer in sorted(gone) if word.partition("(")[0] in COPIES or buffer in needed
-        )
-    )
+        differing = (words[0] - words[1]) + (words[1] - words[0])
+        copied |= {word for word, _ in differing if word.partition("(")[0] in COPIES}
+    needed = _kept_from_before(since or kernel, after) if gone else frozenset[str]()
+    return tuple(sorted(copied | {word for word, buffer in gone if buffer in needed}))
 
 
 def _done(body: Node) -> Iterator[tuple[str, str]]:

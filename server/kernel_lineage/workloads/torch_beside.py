@@ -58,37 +58,39 @@ _PYTHON = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
 def torch_beside(
-    kernel: str, before: SourceFile, after: SourceFile, *, keeps: bool = False
+    kernel: str, before: SourceFile, after: SourceFile, *, since: str = "", keeps: bool = False
 ) -> tuple[str, ...]:
     """What PyTorch, or the host, works out in functions that launch a kernel before a change and after it, in one of
-    the two alone.
+    the two alone. `since` is the kernel's name after the change, by default the same.
 
     `keeps`: the kernel leaves elements of an output as they were, so that tensors which are made zero count as well.
-    Functions go by their names, and what PyTorch works out by its name and by what is written out in its arguments:
-    `sum(-1)`, `to(torch.float32)`, `* …`; what the host works out of results that it copies back goes by its text.
+    Functions go by their names (`same_functions`). What PyTorch works out goes by its name and by what is written out
+    in its arguments: `sum(-1)`, `to(torch.float32)`, `* …`; what the host makes of results that it copies back goes by
+    its text.
     """
     differ: Counter[str] = Counter()
-    for words in _differing(kernel, before, after, keeps=keeps).values():
+    for words in _differing(kernel, before, after, since, keeps=keeps).values():
         differ += words
     return tuple(dict.fromkeys(map(_short, sorted(differ))))
 
 
-def functions_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
+def functions_beside(kernel: str, before: SourceFile, after: SourceFile, since: str = "") -> tuple[str, ...]:
     """The functions in which a change makes that other work, in the order of the text before."""
-    return tuple(name for name, words in _differing(kernel, before, after, keeps=False).items() if words)
+    differing = _differing(kernel, before, after, since, keeps=False)
+    return tuple(name for name, words in differing.items() if words)
 
 
-def copies_left_out(kernel: str, before: SourceFile, after: SourceFile) -> tuple[str, ...]:
+def copies_left_out(kernel: str, before: SourceFile, after: SourceFile, since: str = "") -> tuple[str, ...]:
     """The tensors that functions made contiguous before they launched a kernel, `a` of `a.contiguous()`, and since a
     change only use: it may be right for tensors alone that lie row by row.
     """
-    old, new = (_contiguous_in(kernel, file) for file in (before, after))
+    old, new = _contiguous_in(kernel, before), _contiguous_in(since or kernel, after)
     return tuple(
         tensor
-        for name, (tensors, _) in old.items()
-        if name in new and new[name][0].total() < tensors.total()
-        for tensor in tensors - new[name][0]
-        if tensor in new[name][1]
+        for name, later in same_functions(old, new)
+        if new[later][0].total() < old[name][0].total()
+        for tensor in old[name][0] - new[later][0]
+        if tensor in new[later][1]
     )
 
 
@@ -107,11 +109,25 @@ def _contiguous_in(kernel: str, file: SourceFile) -> dict[str, tuple[Counter[str
     }
 
 
-def _differing(kernel: str, before: SourceFile, after: SourceFile, *, keeps: bool) -> dict[str, Counter[str]]:
+def _differing(
+    kernel: str, before: SourceFile, after: SourceFile, since: str, *, keeps: bool
+) -> dict[str, Counter[str]]:
     work = _of_cuda if after.language is Language.CUDA else _of_python
     names = _WORK | _ZEROS if keeps else _WORK
-    old, new = work(kernel, before, names), work(kernel, after, names)
-    return {name: (old[name] - new[name]) + (new[name] - old[name]) for name in old if name in new}
+    old, new = work(kernel, before, names), work(since or kernel, after, names)
+    return {
+        name: (old[name] - new[later]) + (new[later] - old[name]) for name, later in same_functions(old, new)
+    }
+
+
+def same_functions(old: Iterable[str], new: Iterable[str]) -> list[tuple[str, str]]:
+    """The functions that launch a kernel before a change with what they are called since, in the order before: those of
+    one name, and the only one of another name.
+    """
+    before, after = list(old), list(new)
+    gone, came = [n for n in before if n not in after], [n for n in after if n not in before]
+    renamed = {gone[0]: came[0]} if len(gone) == len(came) == 1 else {}
+    return [(n, renamed.get(n, n)) for n in before if n in after or n in renamed]
 
 
 def _of_cuda(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:

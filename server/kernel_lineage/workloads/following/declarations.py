@@ -30,6 +30,7 @@ from kernel_lineage.workloads.following.values import (
     Reference,
     Tensor,
     Value,
+    made,
     plain,
     times,
 )
@@ -91,7 +92,10 @@ class Declarations(Constructors):
             usual = next((n for part, n in _USUAL if part in name.lower()), None)
             number = usual if usual is not None else self.sizes.another(name, _NUMBERS)
             self.sizes.say(f"{name} of {self.function} is taken to be {number}: nothing tells it")
-            return plain(number)
+            if self.sizes.named is None:
+                return plain(number)
+            self.sizes.named[name] = number
+            return made(number, name)
         if kind in INTEGERS and bytes_of(kind) == 1:
             # No size is counted in one byte: a dim would not fit.
             self.sizes.say(f"{name} of {self.function} is taken to be {_BYTE}: nothing tells it")

@@ -92,6 +92,8 @@ def followed_launch(
         if reached is None:
             continue
         launch, parameters, sizes = reached
+        # A number that no argument tells is what it was taken to be, as in a draft.
+        also = {**{name: str(number) for name, number in (sizes.named or {}).items()}, **also}
         meanings = meanings_of(
             launch, workload, order, {**meanings_of_fields(kernel, unit, launch, workload), **also}
         )
@@ -201,6 +203,7 @@ def reached_launch(
         with_literals=literally,
         compiled=compiled,
         rounds=rounds,
+        named={},
     )
     launch = Follower(unit, taken, kernel.name, leading).follow(entry)
     if launch is None or len(launch.arguments) == len(order):

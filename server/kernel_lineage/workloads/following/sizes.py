@@ -147,6 +147,8 @@ class Sizes:
     """Whether a whole number that is written at a call, or for a field of a structure, is a dim by the name there."""
     with_typed: bool = False
     """Whether a program is run with a word that it asks for, as in `strcmp(argv[1], "bench")`."""
+    named: dict[str, float] | None = None
+    """Numbers with a fraction that nothing tells, by their names, where they are to be read as those; else None."""
     rounds: Collection[str] | None = ()
     """The variables by which loops number their launches that are dims; None for all of them."""
     in_code: dict[str, int] = field(default_factory=dict)
