@@ -272,7 +272,7 @@ class LauncherReading(Copies, Reading):
         if name in _ELSEWHERE:
             raise NotFollowed(f"`{name}()`, which torch works out,")
         if name == "zero_":
-            self.steps.append(MemsetStep(self._kept(tensor.buffer, name)))
+            self.steps.append(MemsetStep(self.kept(tensor, name)))
         return super().of_tensor(tensor, name, args, template)
 
     def kept(self, tensor: Tensor, written: str) -> str:

@@ -6,10 +6,13 @@ whenever it is run; the draft says what its callers give it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+
+from tree_sitter import Node
 
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.files import Launcher
@@ -20,7 +23,13 @@ from kernel_lineage.workloads.following.draft import values_of
 from kernel_lineage.workloads.following.fields import alias_of, passed
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.gathered import Gathered
-from kernel_lineage.workloads.following.launcher import LAUNCHED_ALONE, together
+from kernel_lineage.workloads.following.launcher import (
+    FEW_ROUNDS,
+    LAUNCHED_ALONE,
+    counts_of_rounds,
+    together,
+    with_few_rounds,
+)
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched, Reached
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
@@ -33,6 +42,7 @@ from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     KernelName,
+    NotFollowed,
     Number,
     Opaque,
     Pointer,
@@ -129,6 +139,15 @@ class _ToItsEnd(Copies, Follower):
         self._did.append(work)
         return super().worked_out(work)
 
+    def _turns(self, body: Node | None, condition: Node | None, update: Node | None, names: Names) -> None:
+        """Also what later rounds do: buffers that change places are written then. Their conditions are no promises."""
+        super()._turns(body, condition, update, names)
+        promises = dict(self.sizes.promises)
+        with suppress(NotFollowed):
+            for _ in range(1, FEW_ROUNDS if self.leads(body) else 1):
+                super()._turns(body, condition, update, names)
+        self.sizes.promises = promises
+
     def entered(self, function: HostCode, names: Names) -> None:
         if function.name != self.kernel:
             return
@@ -164,6 +183,8 @@ class _FunctionDraft:
     done: _Done
     sizes: Sizes
     facts: Gathered = field(init=False)
+    rows: set[str] = field(default_factory=set)
+    """The extents of tensors that are taken to have one: what is made like them has one too."""
 
     def draft(self) -> Draft:
         """The draft; what is not told is missing."""
@@ -173,6 +194,7 @@ class _FunctionDraft:
         roles, dtypes = self._touched()
         arguments: list[DraftArgument] = []
         own: set[Buffer] = set()
+        rounds = counts_of_rounds(function, self.unit)
         for parameter, argument in zip(function.parameters, done.arguments, strict=True):
             if isinstance(argument.value, Tensor):
                 buffer = argument.value.buffer
@@ -183,7 +205,7 @@ class _FunctionDraft:
                     )
                 )
             else:
-                arguments += self._number(parameter, argument.value)
+                arguments += self._number(parameter, argument.value, rounds)
         for result in self._results():
             buffer = result.buffer
             if buffer in roles and buffer not in own:
@@ -193,6 +215,7 @@ class _FunctionDraft:
                 arguments.append(self._buffer(name, result, "output", dtypes.get(buffer, ""), made=True))
         for number in done.numbers:
             facts.expression(number)
+        arguments = [*with_few_rounds(tuple(arguments), function, facts)]
         dims, promises = facts.dims(tuple(arguments))
         return Draft(
             self.launcher.name,
@@ -252,9 +275,14 @@ class _FunctionDraft:
         if not kind:
             kind = _UNUSED_TYPE
             facts.said.append(f"{name} is taken to be {_UNUSED_TYPE}: no launch takes it")
-        if tensor.rank is None and [*tensor.sizes] == [0] and not self._is_launched(tensor.buffer):
-            tensor.rank = 1
-            facts.said.append(f"{name} is taken to have one extent: nothing tells how many")
+        if tensor.rank is None and [*tensor.sizes] == [0]:
+            length = tensor.sizes[0].text
+            if not self._is_launched(tensor.buffer):
+                tensor.rank = 1
+                self.rows.add(length)
+                facts.said.append(f"{name} is taken to have one extent: nothing tells how many")
+            elif made and length in self.rows:
+                tensor.rank = 1
         shape = tensor.shape
         if shape is None:
             facts.missing.append(f"{UNSHAPED}{name}: nothing tells its extents")
@@ -268,13 +296,13 @@ class _FunctionDraft:
             buffer_at(one.value) is buffer for launch in self.done.launches for one in launch.arguments
         )
 
-    def _number(self, parameter: HostParameter, value: Value) -> Iterator[DraftArgument]:
-        """A number that the function is given: one of the dims, or an argument with its value; nothing for a tensor
-        that is not given, and for what no workload has.
+    def _number(self, parameter: HostParameter, value: Value, rounds: Set[str]) -> Iterator[DraftArgument]:
+        """A number that the function is given: one of the dims, or an argument with its value, as one of `rounds` is;
+        nothing for a tensor that is not given, and for what no workload has.
         """
         name, kind = parameter.name, alias_of(parameter.type, self.unit)
         dtype = dtype_of(kind)
-        if isinstance(value, Number) and value.text != name and dtype is not None:
+        if isinstance(value, Number) and (value.text != name or name in rounds) and dtype is not None:
             yield DraftArgument(name, "scalar", dtype, value=self.facts.expression(value))
         elif isinstance(value, Number):
             self.facts.expression(value)

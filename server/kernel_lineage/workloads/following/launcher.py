@@ -53,7 +53,7 @@ _DEPTH = 4
 _FIRST = re.compile(r"(?:\.|->)(?:data|begin)\s*\(\s*\)")
 """What gives a pointer to a vector's first element."""
 _COUNTS = re.compile(r"\w+(?:<=?|!=)(\w+)(?:[-+]\d+)?")
-_ROUNDS = 3
+FEW_ROUNDS = 3
 """Rounds of a loop around launches that a workload goes through: an odd number, so that two buffers which change
 places do not come to lie as before.
 """
@@ -96,7 +96,7 @@ def _draft(launcher: Launcher, unit: Unit, path_name: str, launch: Launched, siz
         for part, value in _parts(p, _as_copied(argument, copies), function, roles, facts)
     )
     own = (*_own_arrays(copies, function, roles, facts), *_own_rounds(function, facts))
-    arguments = tuple(_with_few_rounds((*arguments, *own), function, facts))
+    arguments = tuple(with_few_rounds((*arguments, *own), function, facts))
     dims, promises = facts.dims(arguments)
     return Draft(
         launcher.name,
@@ -155,23 +155,23 @@ def _own_rounds(function: HostCode, facts: Gathered) -> Iterator[DraftArgument]:
     """The variables by which a program says how many rounds its loops with launches have."""
     named = declared_values(function).keys() | facts.unit.constants.keys() | facts.unit.macros.keys()
     named -= facts.unit.device_words()
-    for name in sorted(_counts(function, facts.unit) & named) if function.name == PROGRAM else ():
-        value = name if name in facts.sizes.dims else str(_ROUNDS)
+    for name in sorted(counts_of_rounds(function, facts.unit) & named) if function.name == PROGRAM else ():
+        value = name if name in facts.sizes.dims else str(FEW_ROUNDS)
         facts.texts += [value] if value == name else []
         yield DraftArgument(name, "scalar", "int32", value=value)
 
 
-def _with_few_rounds(
+def with_few_rounds(
     arguments: tuple[DraftArgument, ...], function: HostCode, facts: Gathered
 ) -> Iterator[DraftArgument]:
     """The arguments with few rounds of loops around launches: few rows of the arrays, where a loop goes over these."""
     extents = {name for argument in arguments for e in argument.shape or () for name in WORD.findall(e)}
     written: dict[str, str] = {}
-    counts = _counts(function, facts.unit)
+    counts = counts_of_rounds(function, facts.unit)
     for argument in (a for a in arguments if a.kind == "scalar" and a.name in counts):
         text = str(argument.value)
         size = facts.sizes.dims.get(text, int(text) if text.isdigit() else 0)
-        rounds = _ROWS if text in extents else _ROUNDS
+        rounds = _ROWS if text in extents else FEW_ROUNDS
         if size > rounds:
             facts.said.append(f"{argument.name} is taken to be {rounds}: so often does a loop launch")
             (written if text.isdigit() else facts.fixed)[argument.name if text.isdigit() else text] = str(
@@ -190,7 +190,7 @@ def _with_few_rounds(
         )
 
 
-def _counts(function: HostCode, unit: Unit) -> set[str]:
+def counts_of_rounds(function: HostCode, unit: Unit) -> set[str]:
     """The names that say how many rounds of one step a loop with launches has, its own or those of what it calls."""
     launching = frozenset[str]().union(*map(unit.leading_to, unit.kernels))
     loops = [n for n in inside(function.body) if n.type == "for_statement" and words_in(n) & launching]
