@@ -118,3 +118,51 @@ def test_a_loop_over_a_number_is_asked_with_one_round_less(tmp_path: Path) -> No
     verdict = verdict_on(tmp_path / "smooth.cu", SMOOTH, always)
     assert verdict.reason.startswith("with all of smoothed: where times == 2: "), verdict.reason
     assert verdict.standing is Standing.REJECTED
+
+
+RAISED = """
+#include <torch/extension.h>
+__global__ void halved(const float* x, float* y, int64_t n) {
+    int64_t i = blockIdx.x * 128ll + threadIdx.x;
+    if (i < n) y[i] = x[i] * 0.5f;
+}
+__global__ void raised(float* y, int64_t n) {
+    int64_t i = blockIdx.x * 128ll + threadIdx.x;
+    if (i < n) y[i] += 1.f;
+}
+torch::Tensor made(torch::Tensor x, bool partly, int64_t times) {
+    TORCH_CHECK(x.dim() == 1);
+    const int64_t n = x.size(0), some = partly ? n / 8 : n;
+    auto y = torch::zeros_like(x);
+    halved<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    for (int i = 0; i < times; ++i) raised<<<(some + 127) / 128, 128>>>(y.data_ptr<float>(), some);
+    return y;
+}
+"""
+OF_ONE = (
+    RAISED[: RAISED.index("__global__ void raised")].replace("int64_t n)", "int64_t n, int64_t some, int64_t times)")
+    .replace("x[i] * 0.5f;", "x[i] * 0.5f + (i < some ? times : 0);")
+    + RAISED[RAISED.index("torch::Tensor made") :]
+    .replace("data_ptr<float>(), n);", "data_ptr<float>(), n, some, times);")
+    .replace(
+        "    for (int i = 0; i < times; ++i) raised<<<(some + 127) / 128, 128>>>(y.data_ptr<float>(), some);\n", ""
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "standing", "why"),
+    [
+        ("", "", Standing.RIGHT, "right where partly == 0, too"),
+        ("partly ? n / 8 : n", "n / 8", Standing.REJECTED, "where partly == 0: "),
+        ("n, some, times)", "n, some, std::min<int64_t>(times, 9))", Standing.REJECTED, "where times == 10: "),
+        ("    auto y", "    if (times > 5) times = 5;\n    auto y", Standing.REJECTED, "where times == 6: "),
+        ("    auto y", "    if (times > 90) times = 90;\n    auto y", Standing.NOT_JUDGED, "where times == 90: "),
+    ],
+    ids=["kept", "of a flag", "of a limit", "of a test", "too many rounds"],
+)  # fmt: skip
+def test_numbers_by_which_a_change_chooses_are_asked(
+    tmp_path: Path, old: str, new: str, standing: Standing, why: str
+) -> None:
+    verdict = verdict_on(tmp_path / "raised.cu", RAISED, OF_ONE.replace(old, new, 1) if old else OF_ONE)
+    assert (verdict.standing, why in verdict.reason) == (standing, True), verdict.reason

@@ -28,7 +28,7 @@ from kernel_lineage.learning.changed_kernels import (
     changes_between,
 )
 from kernel_lineage.learning.changed_programs import functions_of, programs_of, target_before
-from kernel_lineage.learning.other_rounds import judged_at_other_rounds
+from kernel_lineage.learning.other_rounds import judged_at_other_numbers
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import Workloads, workloads_in
 
@@ -285,7 +285,7 @@ def _verdict(
         judged(request), request, host_file, target, programs, judged, recorder, root
     )
     if verdict.standing in (Standing.ACCEPTED, Standing.RIGHT) and changed.function and spot.path is None:
-        verdict = judged_at_other_rounds(verdict, request, programs, judged)
+        verdict = judged_at_other_numbers(verdict, changed, request, programs, judged)
     if verdict.standing in (Standing.ACCEPTED, Standing.RIGHT):
         functions = [changed] if changed.function else functions_of(changed)
         verdict = judged_apart(verdict, changed, functions, request, judged)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tree_sitter import Node
 
 from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, SourceFile
-from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.kernels.words import with_meanings
+from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.torch_beside import same_functions
 from kernel_lineage.workloads.triton.host_modules import module_of
 
 _TESTS = ("if_statement", "switch_statement", "while_statement")
+_CHOICES = (*_TESTS, "for_statement", "do_statement", "conditional_expression")
+_LIMITS = re.compile(r"(?:std\s*::\s*)?(?:min|max|clamp)\b")
+_LITERAL = re.compile(r"(?<![\w.])(\d+)(?![\w.])")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -48,14 +54,61 @@ def asks_more(kernel: str, before: SourceFile, after: SourceFile, since: str = "
 def _tests_of(kernel: str, file: SourceFile) -> set[str]:
     """The tests in the host functions that lead to a kernel's launch, and in those that these call."""
     unit = unit_of(file.data.decode("utf-8", "replace"))
-    functions = {n: [f for f in fs if f.of_host] for n, fs in unit.functions.items()}
-    leading = [n for n in functions if kernel in unit.launched_by(n)]
-    reached = reachable(
-        leading, lambda name: (w for f in functions.get(name, ()) for w in f.words if w in functions)
-    )
-    nodes = (node for name in reached for f in functions[name] for node in inside(f.body))
-    conditions = (node.child_by_field_name("condition") for node in nodes if node.type in _TESTS)
+    leading = [n for n in unit.functions if kernel in unit.launched_by(n)]
+    conditions = (n.child_by_field_name("condition") for n in _reached(leading, unit) if n.type in _TESTS)
     return {" ".join(text_of(condition).split()) for condition in conditions if condition is not None}
+
+
+def numbers_asked(function: str, name: str, before: SourceFile, after: SourceFile) -> tuple[int, ...]:
+    """The whole numbers that tests, loops and limits about a variable of a CUDA C++ host function write out since a
+    change, and those about any in the functions that it calls.
+    """
+    texts = []
+    for file in (before, after):
+        unit = unit_of(file.data.decode("utf-8", "replace"))
+        constants = {n: text_of(c) for n, c in unit.constants.items()}
+        constants |= {n: m.body for n, m in unit.macros.items() if m.parameters is None}
+        own = [n for f in unit.hosts(function) if f.of_host for n in inside(f.body)]
+        about = _hanging_on(name, own)
+        mine = {text for text in _choices(own) if about & {*_WORD.findall(text)}}
+        ids = {n.id for n in own}
+        called = (n for n in _reached([function], unit) if n.id not in ids)
+        texts.append({with_meanings(text, constants) for text in mine | {*_choices(called)}})
+    return tuple(sorted({int(n) for text in texts[1] - texts[0] for n in _LITERAL.findall(text)}))
+
+
+def _hanging_on(name: str, nodes: Sequence[Node]) -> set[str]:
+    """A variable, those that are set to what names it, and those of loops whose conditions do."""
+    about = {name}
+    sides = {"init_declarator": ("declarator", "value"), "assignment_expression": ("left", "right")}
+    sides["for_statement"] = ("initializer", "condition")
+    pairs = [
+        [node.child_by_field_name(side) for side in sides[node.type]] for node in nodes if node.type in sides
+    ]
+    words = [({*_WORD.findall(text_of(into))}, {*_WORD.findall(text_of(of))}) for into, of in pairs]
+    while more := {word for into, of in words if of & about for word in into - about}:
+        about |= more
+    return about
+
+
+def _choices(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        condition: Node | None = None
+        if node.type in _CHOICES:
+            condition = node.child_by_field_name("condition")
+        elif node.type == "call_expression" and _LIMITS.match(text_of(node)):
+            condition = node
+        if condition is not None:
+            yield " ".join(text_of(condition).split())
+
+
+def _reached(functions: Collection[str], unit: Unit) -> Iterator[Node]:
+    """The code of host functions and of those that they call."""
+    hosts = {n: [f for f in fs if f.of_host] for n, fs in unit.functions.items()}
+    reached = reachable(
+        functions, lambda name: (w for f in hosts.get(name, ()) for w in f.words if w in hosts)
+    )
+    return (node for name in reached for f in hosts.get(name, ()) for node in inside(f.body))
 
 
 @dataclass(frozen=True, slots=True)
