@@ -310,3 +310,29 @@ def test_what_torch_works_out_behind_the_launches_is_not_passed_over(tmp_path: P
     text = text.replace("torch::Tensor level(", "std::vector<torch::Tensor> level(")
     (missing,) = drafted(tmp_path, text).missing
     assert "gives back `out.median()`" in missing
+
+
+@pytest.mark.parametrize(
+    ("made", "is_read"),
+    [
+        ("static torch::Tensor peak = FRESH;", False),
+        ("static torch::Tensor peak; if (!peak.defined()) peak = FRESH;", False),
+        ("static torch::Tensor peak; if (!peak.defined() || peak.numel() > rows) peak = FRESH;", False),
+        ("static torch::Tensor peak; if (!peak.defined() || peak.size(0) < rows) peak = FRESH;", True),
+        ("static torch::Tensor peak; if (!peak.defined() || rows != peak.numel()) peak = FRESH;", True),
+    ],
+)
+def test_memory_that_is_kept_is_compared_with_the_sizes_of_a_later_call(
+    tmp_path: Path, made: str, is_read: bool
+):
+    fresh = "torch::empty({rows}, signal.options().dtype(torch::kFloat32))"
+    before = HEAD + KERNELS + FUNCTION
+    after = before.replace(f"auto peak = {fresh};", made.replace("FRESH", fresh))
+    assert after != before
+    if is_read:
+        assert len(launches(programs(tmp_path, after)[1])) == 2
+    else:
+        with pytest.raises(
+            ProgramError, match=r"a later call of `level` uses memory of the first, .* `rows`"
+        ):
+            programs(tmp_path, after)

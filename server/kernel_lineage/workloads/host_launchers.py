@@ -93,6 +93,8 @@ class Reading(Sequence):
         self._of_callers: set[Buffer] = set()
         """Buffers of structures that callers give, which nobody else uses."""
         self._is_static, self._statics = False, Names()
+        self._enough: set[str] = set()
+        """Names in numbers than which what an earlier call keeps of them is told to be no smaller."""
         self.calls = 1
         self.shapes: list[dict[str, Plain]] = [
             {**dims, **workload.scalars(dims)}
@@ -115,10 +117,12 @@ class Reading(Sequence):
             for n, v in values.items()
             if n in by_value and isinstance(v, Record)
         }
+        start = len(self.scratch)
         result = self.to_end(function, values)
         first, count = self.steps, len(self.scratch)
         self.steps = []
         again = self.to_end(function, {**values, **copies})
+        made_first, used_again = self.scratch[start:count], self.steps
         left = [one.name for one in self.scratch[:count]]
         same: dict[str, str] = {}
         for one in self.scratch[count:]:
@@ -127,12 +131,52 @@ class Reading(Sequence):
                 left.remove(twin)
                 same[one.name] = twin
         if [step_renamed(step, same) for step in self.steps] == first:
+            self._check_sizes(made_first, used_again, function)
             self.steps = first
             del self.scratch[count:]
             return result
         self._check_kept([step for step in first if step not in self.steps], function)
+        self._check_sizes(made_first, used_again, function)
         self.steps, self.calls = [*self._on_other_data(first, function), *self.steps], 2
         return again
+
+    def operated(self, operator: str, left: Value, right: Value, written: str) -> Value:
+        """Also notes the sizes for which what an earlier call keeps is told to be large enough."""
+        sides = written.split(operator) if operator in ("<", "<=", ">", ">=") else []
+        if (
+            len(sides) == 2
+            and isinstance(left, Number)
+            and isinstance(right, Number)
+            and left.text == right.text
+        ):
+            kept = {n.rpartition(":")[2] for n in self._statics.values} | self.outside.values.keys()
+            kept |= {field.name for field in self.unit.fields_of(self.frames[0].function.of_class)}
+            smaller, larger = sides if operator.startswith("<") else sides[::-1]
+            words = [{*WORD.findall(side)} for side in (smaller, larger)]
+            # `held < n` makes new memory, `n <= held` leaves the old.
+            held, needed = words[::-1] if operator.endswith("=") else words
+            if held & kept and not needed & kept:
+                self._enough |= {*WORD.findall(left.text)}
+        return super().operated(operator, left, right, written)
+
+    def _check_sizes(
+        self, made_first: list[Scratch], steps: list[LaunchStep | MemsetStep], function: HostCode
+    ) -> None:
+        """Raises `Unreadable` where the steps of a later call use memory that the first made for its sizes, and nothing
+        compares these: a call of larger ones would go beyond it.
+        """
+        used = {buffer_of(w) for step in steps if isinstance(step, LaunchStep) for w in step.arguments}
+        of_callers = {self.memory.get(buffer) for buffer in self._of_callers}
+        names = {a.name for a in self.workload.args if a.kind == "scalar"} | self.workload.dims.keys()
+        for one in (one for one in made_first if one.name in used - of_callers):
+            if left := sorted(
+                ({*WORD.findall(" ".join(map(str, one.shape)))} & names) - self.compared - self._enough
+            ):
+                raise Unreadable(
+                    self._line_of(function.node) or 1,
+                    f"a later call of `{function.name}` uses memory of the first, and nothing "
+                    f"compares `{left[0]}` with what it was",
+                )
 
     def _check_kept(self, kept: list[LaunchStep | MemsetStep], function: HostCode) -> None:
         """Raises `Unreadable` where a later call does without a launch of the first that is given numbers alone, and
