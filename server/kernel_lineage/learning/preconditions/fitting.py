@@ -58,8 +58,8 @@ def fitting(index: Term, bound: Term, axes: Axes) -> str | None:
     if not all(_is_multiple(step, tile) for step, _ in left):
         return None
     size, block = worded(whole), worded(term_of(tile))
-    if size is None or block is None:
-        return None
+    if size is None or block is None or isinstance(normal(sub(whole, term_of(tile))), Num):
+        return None  # `BLOCK - 1 >= BLOCK` says nothing of a launch
     return f"{size} % {block} == 0" if left else f"{size} >= {block}"
 
 
