@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.unit import Unit
 from kernel_gate.cases import ALLOCATED, Memory
+from kernel_gate.deadline import TimeSpentError, seconds_left
 from kernel_gate.devices.base import Buffer, Device, Image, LoadedKernel
 from kernel_gate.execution import Execution
 from kernel_gate.launching import BoundProgram, LaunchError, bind
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 from kernel_gate.shared_arrays import shared_arrays
 from kernel_gate.workload import Workload
 
@@ -36,7 +38,10 @@ class Built:
         return any(instructions.search(image.ptx) for image in self.images.values())
 
     def image(self, unit: Unit, dims: Mapping[str, int]) -> Image:
-        """The image for one shape, built now where no earlier shape needed it. Raises `LaunchError`."""
+        """The image for one shape, built now where no earlier shape needed it.
+
+        Raises `LaunchError`, and `TimeSpentError` where the deadline ended the compilation.
+        """
         shape = ", ".join(f"{name} {extent}" for name, extent in dims.items())
         if unit not in self.images:
             if self.build is None:
@@ -44,6 +49,8 @@ class Built:
             try:
                 self.images[unit] = self.build(unit)
             except (BuildError, CompilerMissing) as error:
+                if error.code is Reason.COMPILER_LIMIT and not seconds_left():
+                    raise TimeSpentError(str(error)) from error
                 raise LaunchError(f"{self.label} does not build for {shape}: {error}") from error
         return self.images[unit]
 

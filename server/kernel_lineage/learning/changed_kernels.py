@@ -27,6 +27,7 @@ from kernel_lineage.learning.same_kernel import Place, launcher_of, merged, move
 from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.runtime_beside import runtime_beside
 from kernel_lineage.workloads.skipped_launches import asked_before
+from kernel_lineage.workloads.steps_beside import steps_beside
 from kernel_lineage.workloads.torch_beside import torch_beside
 from kernel_lineage.workloads.triton.joined_modules import hosts_of
 from kernel_lineage.workloads.triton_module import kernel_module
@@ -323,14 +324,17 @@ def essence(seen: Sighting) -> tuple[object, ...]:
 
 
 def _is_used_otherwise(changed: ChangedKernel) -> bool:
-    """Whether host code that launches a kernel does not clear, copy or work out beside it what it did before."""
+    """Whether host code that launches a kernel does other work beside it than before, or goes through its launches in
+    another way.
+    """
     before, after = changed.before.kernel.source, changed.after.kernel.source
+    if before is None or after is None or before.language is not after.language:
+        return False
     name, since = changed.before.kernel.name, changed.after.kernel.name
-    return (
-        before is not None
-        and after is not None
-        and before.language is after.language
-        and bool(runtime_beside(name, before, after, since) or torch_beside(name, before, after, since=since))
+    return bool(
+        runtime_beside(name, before, after, since)
+        or torch_beside(name, before, after, since=since)
+        or steps_beside(name, before, after, since)
     )
 
 

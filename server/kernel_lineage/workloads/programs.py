@@ -53,6 +53,7 @@ from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.rewritten import rewritten_program
 from kernel_lineage.workloads.runtime_beside import runtime_beside
 from kernel_lineage.workloads.skipped_launches import skipped_launches
+from kernel_lineage.workloads.steps_beside import steps_beside
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.torch_beside import torch_beside
 from kernel_lineage.workloads.triton.function_program import function_steps
@@ -131,6 +132,7 @@ def program_from_file(
     of_torch = (
         *torch_beside(bare, former, source, since=since, keeps=keeps),
         *runtime_beside(bare, former, source, since),
+        *steps_beside(bare, former, source, since),
     )
     whole_of = partial(rewritten_program, source, former, path, before, workload, root, views)
     try:

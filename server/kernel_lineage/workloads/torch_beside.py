@@ -97,7 +97,7 @@ def copies_left_out(kernel: str, before: SourceFile, after: SourceFile, since: s
 def _contiguous_in(kernel: str, file: SourceFile) -> dict[str, tuple[Counter[str], frozenset[str]]]:
     """For each function that launches a kernel the names whose tensors it makes contiguous, and all of its names."""
     if file.language is not Language.CUDA:
-        texts = {name: ast.unparse(function) for name, function in _launching(kernel, file).items()}
+        texts = {name: ast.unparse(function) for name, function in launching_in_python(kernel, file).items()}
     else:
         texts = {
             name: " ".join(text_of(code.node) for code in codes)
@@ -189,7 +189,7 @@ def _in_cuda(function: Node, names: Set[str]) -> Iterator[str]:
 def _of_python(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Counter[str]]:
     if file.module is None:
         return {}
-    launching = _launching(kernel, file)
+    launching = launching_in_python(kernel, file)
     called = {name.replace(".forward", ".apply") for name in launching}
     called |= {
         n for n, value in module_of(Path(), file.module).values.items() if ast.unparse(value) in called
@@ -200,7 +200,7 @@ def _of_python(kernel: str, file: SourceFile, names: Set[str]) -> dict[str, Coun
     }
 
 
-def _launching(kernel: str, file: SourceFile) -> dict[str, ast.FunctionDef]:
+def launching_in_python(kernel: str, file: SourceFile) -> dict[str, ast.FunctionDef]:
     """The functions of Python that lead to a kernel, methods as `Class.method`; none where the file does not parse."""
     if file.module is None:
         return {}
