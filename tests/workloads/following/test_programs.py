@@ -442,6 +442,12 @@ def test_a_structure_that_is_made_in_place_has_its_fields(tmp_path: Path, launch
         ("(int)(i % 7) + 2", "integers(0, 9)"),
         ("4 << (i % 7)", "integers"),
         ("(i % 7) * 100", "integers"),
+        ("rand() % 1000 < i", "integers(0, 2)"),
+        ("i && rand() % 4 ? h[i - 1] : rand() % 1000 < 300", "integers(0, 2)"),
+        ("i > 8 ? i % 7 : (int)(i % 7)", "integers(0, 7)"),
+        ("i > 8 ? i % 7 : i % 5", "integers"),
+        ("i > 8 ? 2 * h[i - 1] : 1", "integers"),
+        ("i > 8 ? h[i - 1] + 1 : 1", "integers"),
     ],
 )
 def test_a_remainder_alone_says_what_an_array_is_filled_with(tmp_path: Path, value: str, values: str) -> None:

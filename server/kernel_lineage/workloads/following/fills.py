@@ -15,6 +15,8 @@ from kernel_lineage.workloads.following.values import Buffer, NotFollowed, Numbe
 _CONVERTS = re.compile(
     r"(?:static_cast\b|(?:unsigned|signed|int|long|short|char|float|double|size_t|\w+_t)$)"
 )
+_TRUTHS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||", "!"})
+"""Operators that give 0 or 1."""
 
 
 class Fills(Launches):
@@ -34,11 +36,24 @@ class Fills(Launches):
             if buffer is None or isinstance(base, list):
                 continue
             buffer.cleared = False
-            buffer.below = self._below(node.child_by_field_name("right"), condition, names)
+            value = node.child_by_field_name("right")
+            buffer.below = self._below(value, condition, names, text_of(left).partition("[")[0])
         return bool(sets)
 
-    def _below(self, value: Node | None, condition: Node | None, names: Names) -> Number | None:
-        """What the values that a loop fills an array with are smaller than."""
+    def _below(
+        self, value: Node | None, condition: Node | None, names: Names, array: str = ""
+    ) -> Number | None:
+        """What the values that a loop fills an array with are smaller than; `array` is how the array is written, whose
+        own elements are as the others of it.
+        """
+        inner = _uncast(value) if value is not None else None
+        if inner is not None and inner.type == "conditional_expression":
+            sides = [inner.child_by_field_name(side) for side in ("consequence", "alternative")]
+            others = [n for n in sides if not _is_element(n, array)]
+            bounds = [self._below(n, condition, names, array) for n in others]
+            return bounds[0] if bounds and len({b.text if b else None for b in bounds}) == 1 else None
+        if inner is not None and operator_of(inner) in _TRUTHS:
+            return plain(2)
         if value is not None and any(_is_remainder(n) for n in inside(value)):
             return self._below_remainder(_uncast(value), names)
         counted = condition.child_by_field_name("left") if condition is not None else None
@@ -79,6 +94,14 @@ class Fills(Launches):
             if node.type == "assignment_expression" and text_of(node.child_by_field_name("left")) == name:
                 buffer.cleared = False
                 buffer.below = self._below(node.child_by_field_name("right"), None, names)
+
+
+def _is_element(node: Node | None, array: str) -> bool:
+    """Whether an expression is an element of an array, and no more."""
+    inner = _uncast(node) if node is not None else None
+    return (
+        inner is not None and inner.type == "subscript_expression" and text_of(inner).startswith(f"{array}[")
+    )
 
 
 def _is_remainder(node: Node) -> bool:
