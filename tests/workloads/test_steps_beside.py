@@ -59,7 +59,7 @@ def smooth(x, rounds):
             "i = 1; i < rounds",
             ("the loop from `0` while `i < rounds`", "the loop from `1` while `i < rounds`"),
         ),
-        (Language.CUDA, CUDA, "return a;", "return b;", ("`return a`", "`return b`")),
+        (Language.CUDA, CUDA, "return a;", "return b;", ("`return` of a", "`return` of b")),
         (Language.CUDA, CUDA, "        std::swap(a, b);\n", "", ("`std::swap(a, b)`",)),
         (Language.CUDA, CUDA, "i < 100", "i < 20", ()),
         (
@@ -69,7 +69,7 @@ def smooth(x, rounds):
             "range(rounds - 1)",
             ("the loop `range(rounds - 1)`", "the loop `range(rounds)`"),
         ),
-        (Language.TRITON, TRITON, "return a", "return b", ("`return a`", "`return b`")),
+        (Language.TRITON, TRITON, "return a", "return b", ("`return` of a", "`return` of b")),
         (Language.TRITON, TRITON, "        a, b = b, a\n", "", ("`a, b = (b, a)`",)),
     ],
 )
@@ -79,6 +79,20 @@ def test_what_a_change_makes_otherwise_is_told(
     assert old in text
     before, after = (read(one.encode(), language) for one in (text, text.replace(old, new)))
     assert steps_beside("spread", before, after) == words
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "old", "new"),
+    [
+        (Language.CUDA, CUDA, "return a;", "auto c = a;\n    return torch::relu(c);"),
+        (Language.TRITON, TRITON, "return a", "c = a\n    return torch.relu(c)"),
+    ],
+)
+def test_what_is_made_of_what_is_given_back_is_told_elsewhere(
+    language: Language, text: str, old: str, new: str
+) -> None:
+    before, after = (read(one.encode(), language) for one in (text, text.replace(old, new)))
+    assert steps_beside("spread", before, after) == ()
 
 
 @pytest.mark.parametrize(("language", "text"), [(Language.CUDA, CUDA), (Language.TRITON, TRITON)])

@@ -16,7 +16,12 @@ from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.functions import PROGRAM
-from kernel_lineage.workloads.torch_beside import launching_in_cuda, launching_in_python, same_functions
+from kernel_lineage.workloads.torch_beside import (
+    SPACES,
+    launching_in_cuda,
+    launching_in_python,
+    same_functions,
+)
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
@@ -71,6 +76,13 @@ def _in_cuda(kernel: str, file: SourceFile) -> Mapping[str, _Steps]:
 
 
 def _of_cuda(kernel: str, body: Node) -> Iterator[str]:
+    aliases = {
+        text_of(n.child_by_field_name("declarator")): text_of(value)
+        for n in inside(body)
+        if n.type == "init_declarator"
+        and (value := n.child_by_field_name("value")) is not None
+        and value.type == "identifier"
+    }
     for node in inside(body):
         if node.type in _LOOPS and kernel in WORD.findall(text_of(node)):
             ends = node.child_by_field_name("condition") or node.child_by_field_name("right")
@@ -87,8 +99,24 @@ def _of_cuda(kernel: str, body: Node) -> Iterator[str]:
             )
         elif node.type == "call_expression" and _callee(node) == "swap":
             yield f"`{_plain(node)}`"
-        elif node.type == "return_statement" and node.named_child_count:
-            yield f"`{_plain(node).rstrip(' ;')}`"
+        elif node.type == "return_statement":
+            names = [text_of(n) for n in inside(node) if n.type == "identifier" and not _is_called(n)]
+            yield from _back(names, aliases)
+
+
+def _back(names: Iterable[str], aliases: Mapping[str, str]) -> Iterator[str]:
+    """What a function gives back, by its variables: what PyTorch makes of them is told elsewhere."""
+    if meant := list(dict.fromkeys(aliases.get(name, name) for name in names)):
+        yield f"`return` of {', '.join(meant)}"
+
+
+def _is_called(name: Node) -> bool:
+    """Whether a name is that of a function, or of its namespace."""
+    while name.parent is not None and name.parent.type in ("qualified_identifier", "template_function"):
+        name = name.parent
+    around = name.parent
+    called = around.child_by_field_name("function") if around is not None else None
+    return name.type == "qualified_identifier" or (called is not None and called.id == name.id)
 
 
 def _callee(node: Node) -> str:
@@ -101,12 +129,21 @@ def _plain(node: Node | None) -> str:
 
 def _in_python(kernel: str, file: SourceFile) -> Mapping[str, _Steps]:
     return {
-        name: ([*_of_python(kernel, ast.walk(function))], frozenset(WORD.findall(ast.unparse(function))))
+        name: ([*_of_python(kernel, function)], frozenset(WORD.findall(ast.unparse(function))))
         for name, function in launching_in_python(kernel, file).items()
     }
 
 
-def _of_python(kernel: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _of_python(kernel: str, function: ast.AST) -> Iterator[str]:
+    nodes = list(ast.walk(function))
+    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    aliases = {
+        one.targets[0].id: one.value.id
+        for one in nodes
+        if isinstance(one, ast.Assign)
+        and isinstance(one.targets[0], ast.Name)
+        and isinstance(one.value, ast.Name)
+    }
     for node in nodes:
         match node:
             case ast.For(iter=head) | ast.While(test=head) if kernel in WORD.findall(ast.unparse(node)):
@@ -114,7 +151,8 @@ def _of_python(kernel: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
             case ast.Assign(targets=[ast.Tuple()], value=ast.Tuple()) if _exchanges(node):
                 yield f"`{ast.unparse(node)}`"
             case ast.Return(value=ast.expr() as value):
-                yield f"`return {ast.unparse(value)}`"
+                named = [n for n in ast.walk(value) if isinstance(n, ast.Name) and id(n) not in called]
+                yield from _back((n.id for n in named if n.id not in SPACES), aliases)
 
 
 def _exchanges(node: ast.Assign) -> bool:

@@ -48,7 +48,8 @@ _OF_TENSORS = frozenset(
      "view", "reshape", "is_contiguous", "dim", "options", "element_size", "new_empty", "new_zeros", "flatten"}
 )  # fmt: skip
 """What host code asks of tensors alone."""
-_SPACES = frozenset({"torch", "at", "F", "functional"})
+SPACES = frozenset({"torch", "at", "F", "functional"})
+"""Modules and namespaces of PyTorch's functions."""
 _NOT_TORCH = frozenset({"math", "np", "numpy", "tl", "triton", "os", "std"})
 _CONTIGUOUS = re.compile(r"(\w+)(?:\.|->)contiguous\(\)")
 _FORMAT = re.compile(r"\b(?:ChannelsLast|channels_last)\w*$")
@@ -173,7 +174,7 @@ def _in_cuda(function: Node, names: Set[str]) -> Iterator[str]:
                 name, of = text_of(callee.child_by_field_name("field")), ""
             else:
                 of, _, name = text_of(callee).replace(" ", "").rpartition("::")
-                if not {*of.split("::")} & _SPACES:
+                if not {*of.split("::")} & SPACES:
                     continue
             if name.removesuffix("_") in names or name in names:
                 yield _written(name, map(text_of, arguments_of(listed)), skips=bool(of))
@@ -238,7 +239,7 @@ def _in_python(function: ast.AST, names: Set[str], launching: Collection[str]) -
                     *map(ast.unparse, node.args),
                     *(f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords),
                 ]
-                yield _written(name, words, skips=of.rpartition(".")[2] in _SPACES)
+                yield _written(name, words, skips=of.rpartition(".")[2] in SPACES)
         elif isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in _PYTHON:
             parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
             sides = [ast.unparse(part) for part in parts]
@@ -261,7 +262,7 @@ def _operated(operator: str, others: Iterable[str]) -> str:
 def _literal(text: str) -> str:
     """An argument as it is written where it names nothing but types; else `…`."""
     words = {word for word in WORD.findall(text) if not word[0].isdigit()}
-    is_told = all(w in _SPACES or w.startswith("k") or w in _TYPES for w in words)
+    is_told = all(w in SPACES or w.startswith("k") or w in _TYPES for w in words)
     return "".join(text.split()) if is_told else "…"
 
 
