@@ -25,13 +25,11 @@ from kernel_lineage.learning.other_launches import launched_otherwise, tokens
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, launcher_of, merged, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
-from kernel_lineage.workloads.runtime_beside import runtime_beside
 from kernel_lineage.workloads.skipped_launches import asked_before
-from kernel_lineage.workloads.steps_beside import steps_beside
-from kernel_lineage.workloads.torch_beside import torch_beside
 from kernel_lineage.workloads.triton.joined_modules import hosts_of
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
+from kernel_lineage.workloads.work_beside import work_beside
 
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\"<>\n]+)[\">]", re.MULTILINE)
@@ -331,11 +329,7 @@ def _is_used_otherwise(changed: ChangedKernel) -> bool:
     if before is None or after is None or before.language is not after.language:
         return False
     name, since = changed.before.kernel.name, changed.after.kernel.name
-    return bool(
-        runtime_beside(name, before, after, since)
-        or torch_beside(name, before, after, since=since)
-        or steps_beside(name, before, after, since)
-    )
+    return bool(work_beside(name, before, after, since))
 
 
 def _of_module(seen: Sighting) -> tuple[str, tuple[object, ...]]:

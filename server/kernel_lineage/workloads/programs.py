@@ -51,13 +51,11 @@ from kernel_lineage.workloads.program_errors import UnknownKernelError as Unknow
 from kernel_lineage.workloads.program_reading import read_host_function
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.rewritten import rewritten_program
-from kernel_lineage.workloads.runtime_beside import runtime_beside
 from kernel_lineage.workloads.skipped_launches import skipped_launches
-from kernel_lineage.workloads.steps_beside import steps_beside
 from kernel_lineage.workloads.switches import switches_for
-from kernel_lineage.workloads.torch_beside import torch_beside
 from kernel_lineage.workloads.triton.function_program import function_steps
 from kernel_lineage.workloads.triton.no_longer_made import check_made
+from kernel_lineage.workloads.work_beside import work_beside
 
 
 def program_from_file(
@@ -129,11 +127,7 @@ def program_from_file(
     bare = before.rpartition("::")[2]
     keeps = any(argument.kind == "inout" for argument in workload.args)
     since = there.name if there is not None else bare
-    of_torch = (
-        *torch_beside(bare, former, source, since=since, keeps=keeps),
-        *runtime_beside(bare, former, source, since),
-        *steps_beside(bare, former, source, since),
-    )
+    of_torch = work_beside(bare, former, source, since, keeps=keeps)
     whole_of = partial(rewritten_program, source, former, path, before, workload, root, views)
     try:
         if by_host:
