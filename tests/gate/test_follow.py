@@ -16,6 +16,7 @@ from kernel_gate.program import LaunchSpec, LaunchStep, Program, Scratch, Value
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.follow import Paths, _proposals, followed, one_of_each_path
 from kernel_gate.variations import Variation
+from kernel_gate.verdict import StageStatus, Verdict
 from kernel_gate.workload import parse_workload
 
 VECTORS = """__global__ void affine(float *y, const float *x, int n) {
@@ -96,6 +97,22 @@ def test_inputs_are_scaled_by_small_constants_and_their_roots():
 def test_a_program_without_guards_gets_no_more_cases():
     cases, _ = cases_for(affine("2.0f * x[i]", "x[i] * 2.0f"))
     assert [c for c in cases if 4000 <= c.seed - 7 < 5000] == []
+
+
+def test_the_last_extent_before_a_launch_has_another_block_is_tried():
+    """The launch has a block for each 256 whole sixteens: 4111 elements are 256 of them and a rest."""
+    one_row = workload(**{"N = [1, 3]\n": "", '"N", ': "", "N * C": "C"})
+    text = AFFINE.replace("blockDim.x + threadIdx.x;", "4096 + threadIdx.x;").replace(
+        "if (i < n) y", "for (int end = i + 4096; i < end && i < n; i += 64) y"
+    )
+
+    def launched(blocks: str) -> Verdict:
+        candidate = Program("cuda", text, "affine", launch=LaunchSpec((blocks,), ("64",)))
+        return judge(affine(), candidate, one_row, device="emulated")
+
+    verdict = launched("max(1, ceil_div(C // 16, 256))")
+    assert verdict.code is Reason.NOT_WRITTEN and "C 4111" in verdict.reason, verdict.reason
+    assert launched("ceil_div(C, 4096)").stage("check").status is StageStatus.PASS
 
 
 def test_vectors_need_alignment_where_they_are_used_and_every_buffer_is_named():

@@ -181,6 +181,8 @@ def followed(
         grids = Grids(baseline, candidate, workload)
         if grids.growing:
             shapes += _shapes(grids.of, paths, workload, [*asked, *shapes])[:_MOST_SHAPES]
+            steps = (dims for dims in grids.steps() if dims not in [*asked, *shapes])
+            shapes += [dims for dims in steps if elements(workload, dims) <= _MOST_ELEMENTS][:_MOST_SHAPES]
         ragged = grids.ragged([*asked, *shapes]) if joins_blocks(candidate) else []
         taken = _one_of_each(paths, workload, [*planned, *shapes])
         around = tuple(dict.fromkeys((*paths.constants(), *float_scalars(workload, named[0]))))

@@ -10,7 +10,7 @@ from kernel_gate.built import Built
 from kernel_gate.emulated.guards import Sides
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import LaunchStep
-from kernel_gate.shapes import elements, named_shapes, typical_shape
+from kernel_gate.shapes import elements, named_shapes, nearest, typical_shape
 from kernel_gate.stages.scalar_sides import Side
 from kernel_gate.workload import Workload
 
@@ -24,6 +24,8 @@ _MANY = 1 << 15
 _RAGGED = 2
 """The side of an axis with blocks whose number is no power of two."""
 _MOST_RAGGED = 2
+_LONGEST = 1 << 14
+"""The extent up to which a launch's next block is looked for."""
 
 
 def signature_of(decided: Iterable[tuple[int, Sequence[Sides]]]) -> Signature:
@@ -79,6 +81,40 @@ class Grids:
                 if side == _RAGGED:
                     chosen.setdefault((place, side), dims)
         return [*{tuple(dims.items()): dims for dims in chosen.values()}.values()][:_MOST_RAGGED]
+
+    def steps(self) -> list[dict[str, int]]:
+        """Shapes on both sides of where an extent first brings the candidate a block more, and not the baseline.
+
+        The last extent before it fills what is launched to the brim: rows that the launch forgets are missing there.
+        """
+        usual = typical_shape(named_shapes(self.workload))
+        before = sum(
+            len(launch.grid) for launch in bind(self.workload, self.baseline.program, usual).launches
+        )
+        firsts: tuple[set[tuple[str, int]], ...] = (set(), set())
+        for (at, name), least in self.growing.items():
+            if (extent := self._step(usual, at, name, least)) is not None:
+                firsts[at >= before].add((name, extent))
+        sides = [(name, extent - one) for name, extent in sorted(firsts[1] - firsts[0]) for one in (1, 0)]
+        return [dims for name, extent in sides for dims in nearest(self.workload, usual, name, extent, -1)]
+
+    def _step(self, usual: Dims, at: int, name: str, least: int) -> int | None:
+        """The first extent of a dim that brings an axis more blocks than the least one; None: there is none near."""
+
+        def blocks(extent: int) -> int:
+            axes = self._axes({**usual, name: extent})
+            return axes[at] if axes else 0
+
+        few = blocks(least)
+        low, high = least, 2 * least
+        while blocks(high) <= few:
+            if high > _LONGEST:
+                return None
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if blocks(middle) > few else (middle, high)
+        return high
 
     def _axes(self, dims: Dims) -> list[int]:
         """Blocks along every axis of every launch; none where the launch cannot be computed."""
