@@ -103,7 +103,7 @@ class Grids:
 
         def blocks(extent: int) -> int:
             axes = self._axes({**usual, name: extent})
-            return axes[at] if axes else 0
+            return axes[at] if at < len(axes) else 0
 
         few = blocks(least)
         low, high = least, 2 * least
