@@ -67,7 +67,29 @@ def test_lifted():
     assert torch.allclose(lifted(x), x + 1)
 """
 ROWS = CUDA.replace("x.dim() == 2)", "x.dim() == 2 && x.stride(-1) == 1)")
-TEXTS = {"cuda": ("lift.cu", CUDA), "copied": ("lift.cu", COPIED), "triton": ("lift.py", TRITON)}
+MASKED = """
+#include <torch/extension.h>
+
+__global__ void clear(float* __restrict__ x, const int* __restrict__ mask, int width, int64_t row, int64_t mask_row) {
+    const int c = blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t r = blockIdx.y;
+    if (c < width && (mask[r * mask_row + c] & 1)) x[r * row + c] = 0.f;
+}
+
+void clear_(torch::Tensor x, torch::Tensor mask) {
+    TORCH_CHECK(x.dim() == 2 && mask.dim() == 2 && x.size(0) == mask.size(0) && mask.size(1) == x.size(1));
+    TORCH_CHECK(x.scalar_type() == torch::kFloat && mask.scalar_type() == torch::kInt);
+    const int height = x.size(0), width = x.size(1);
+    clear<<<dim3((width + 63) / 64, height), 64>>>(
+        x.data_ptr<float>(), mask.data_ptr<int>(), width, x.stride(0), mask.stride(0));
+}
+"""
+TEXTS = {
+    "masked": ("clear.cu", MASKED),
+    "cuda": ("lift.cu", CUDA),
+    "copied": ("lift.cu", COPIED),
+    "triton": ("lift.py", TRITON),
+}
 FEW = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
 
 
@@ -162,6 +184,12 @@ def test_a_candidate_that_refuses_them_is_named(tmp_path: Path) -> None:
     verdict, count = verdict_on(tmp_path, "copied", "x = x.contiguous();", refuses)
     assert verdict.reason.startswith("right; not judged where the elements of x lie apart")
     assert "`TORCH_CHECK(x.is_contiguous())` refuses" in verdict.reason and not count
+
+
+def test_what_a_kernel_writes_in_part_is_asked_with_what_its_caller_left_there(tmp_path: Path) -> None:
+    verdict, _ = verdict_on(tmp_path, "masked", "r * mask_row + c", "r * width + c")
+    assert verdict.code is Reason.WRONG_VALUE, verdict.reason
+    assert verdict.reason.startswith("where the rows of x and mask lie apart: ")
 
 
 @pytest.mark.parametrize("asks", ["TORCH_CHECK(x.is_contiguous());", ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kernel_gate.deadline import ends_within
 from kernel_gate.program import Program
@@ -10,7 +11,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, Verdict
-from kernel_gate.workload import WorkloadError
+from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.learning.changed_kernels import ChangedKernel
 from kernel_lineage.learning.changed_programs import programs_of, target_before
@@ -25,6 +26,9 @@ from kernel_lineage.workloads.lying_apart import (
 )
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.torch_beside import copies_left_out
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.model import Draft
 
 _SECONDS = 20.0
 """What the draft of a host function may take here."""
@@ -47,11 +51,12 @@ def judged_apart(
     """
     left_out, is_open = _left_out(changed), _asks_more_formats(changed)
     for one in functions:
-        answers = [*_asked(one, request, judge)]
+        answers = _asked(one, request, judge)
         for apart, other in answers:
             if not isinstance(other, str) and other.outcome is Outcome.REJECTED:
                 return other.of_another_workload(f"where {apart.where}: {other.reason}")
-        if answers and (not is_open or any(apart.is_channels_last for apart, _ in answers)):
+        last = (a.is_channels_last and not isinstance(other, str) for a, other in answers)
+        if answers and (not is_open or any(last)):
             notes = (
                 f"not judged where {apart.where}: {other}"
                 if isinstance(other, str)
@@ -72,11 +77,9 @@ def judged_apart(
 def _asks_more_formats(changed: ChangedKernel) -> bool:
     """Whether the file after a change alone tells the formats of tensors apart."""
     before, after = (one.kernel.source for one in (changed.before, changed.after))
-    return before is not None and after is not None and not _asks(before) and _asks(after)
-
-
-def _asks(source: SourceFile) -> bool:
-    return asks_formats(source.data.decode("utf-8", "replace"))
+    if before is None or after is None:
+        return False
+    return not asks_formats(_text(before)) and asks_formats(_text(after))
 
 
 def _left_out(changed: ChangedKernel) -> tuple[str, ...]:
@@ -88,24 +91,62 @@ def _left_out(changed: ChangedKernel) -> tuple[str, ...]:
 
 def _asked(
     changed: ChangedKernel, request: GateRequest, judge: Callable[[GateRequest], Verdict]
-) -> Iterator[tuple[Apart, Verdict | str]]:
-    """How tensors lie, and the verdict with them, or why the candidate has none; nothing where the code before the
-    change cannot be given such tensors, or does not run with them. Rows at each distance are asked for, up to the first
-    rejection.
+) -> list[tuple[Apart, Verdict | str]]:
+    """How tensors lie, and the verdict with them, or why there is none; nothing where the code before the change cannot
+    be given such tensors, or asks nothing of how tensors lie.
     """
+    from kernel_lineage.workloads.completing import InTurn, left_alone  # heavy: what drafts workloads
+    from kernel_lineage.workloads.state import State
+
+    root = changed.before.tree.root
     try:
-        cases = _cases(changed)
-        programs = programs_of(changed)
+        target, programs = target_before(changed), programs_of(changed)
+        if not isinstance(target, Launcher) or not _may_lie_apart(changed, target.source):
+            return []
+        turn = InTurn(target, root / (changed.hosts[0] or changed.before.path), State(root))
+        with ends_within(_SECONDS, of_work=True):
+            draft: Draft | None = turn.first()
+        answers: list[tuple[Apart, Verdict | str]] = []
+        while draft is not None and not draft.missing:
+            cases = _cases(changed, target.source, draft.workload())
+            answers = _answers(cases, lambda apart: _judged(apart, programs, request, judge))
+            # An output that is written in part keeps what its caller put there: only a run tells.
+            in_part = next((str(why) for _, why in _untold(answers) if left_alone(str(why))), "")
+            draft = turn.after_reading(draft, in_part) if in_part else None
     except (ProgramError, WorkloadError):
-        return
+        return []
+    return [one for one in answers if _is_told(one[1])] or [*_untold(answers)][:1]
+
+
+def _answers(
+    cases: Iterable[Iterable[Apart]], ask: Callable[[Apart], Verdict | str | None]
+) -> list[tuple[Apart, Verdict | str]]:
+    """What comes of the first workload of each case that tells something, with those before it that do not; nothing
+    after a rejection, a candidate that cannot be asked, or an output that is not written.
+    """
+    from kernel_lineage.workloads.completing import left_alone  # heavy: what drafts workloads
+
+    answers: list[tuple[Apart, Verdict | str]] = []
     for each in cases:
-        answers = (_judged(apart, programs, request, judge) for apart in each)
-        answer = next(filter(None, answers), None)
-        if answer is None:
-            continue
-        yield answer
-        if isinstance(answer[1], str) or answer[1].outcome is Outcome.REJECTED:
-            return
+        for apart in each:
+            answer = ask(apart)
+            if answer is None:
+                continue
+            answers.append((apart, answer))
+            if isinstance(answer, str) or answer.outcome is Outcome.REJECTED or left_alone(answer.reason):
+                return answers
+            if _is_told(answer):
+                break
+    return answers
+
+
+def _is_told(answer: Verdict | str) -> bool:
+    return isinstance(answer, str) or answer.outcome is Outcome.REJECTED or answer.standing in _RIGHT
+
+
+def _untold(answers: Iterable[tuple[Apart, Verdict | str]]) -> Iterator[tuple[Apart, Verdict | str]]:
+    """The workloads with which nothing can be told, and why."""
+    return ((a, v.reason) for a, v in answers if isinstance(v, Verdict) and not _is_told(v))
 
 
 def _judged(
@@ -113,7 +154,8 @@ def _judged(
     programs: Sequence[Callable[..., Program]],
     request: GateRequest,
     judge: Callable[[GateRequest], Verdict],
-) -> tuple[Apart, Verdict | str] | None:
+) -> Verdict | str | None:
+    """The verdict, or why the candidate cannot be asked; None where the code before the change cannot."""
     of_before, of_after = programs
     try:
         before = of_before(apart.workload, views=apart.views)
@@ -122,35 +164,28 @@ def _judged(
     try:
         after = of_after(apart.workload, views=apart.views)
     except (ProgramError, WorkloadError) as error:
-        return apart, str(error)
+        return str(error)
     workload = apart.workload.only_where(after.launched_where)
     update = {"baseline": before, "candidate": after, "workload": workload}
-    other = judge(request.model_copy(update=update))
-    is_told = other.outcome is Outcome.REJECTED or other.standing in _RIGHT
-    return (apart, other) if is_told else None
+    return judge(request.model_copy(update=update))
 
 
-def _cases(changed: ChangedKernel) -> list[list[Apart]]:
+def _may_lie_apart(changed: ChangedKernel, source: SourceFile) -> bool:
+    """Whether a host function asks, or its change, how tensors lie."""
+    return bool(asked_axes(_text(source))) or asks_formats(_text(source)) or _asks_more_formats(changed)
+
+
+def _cases(changed: ChangedKernel, source: SourceFile, workload: Workload) -> list[list[Apart]]:
     """The workloads for the host function before the change, with channels that lie last where the change or the code
-    before it tells such tensors apart, then for each distance between rows; none where it asks nothing of how tensors
-    lie. Raises as drafting does.
+    before it tells such tensors apart, then for each distance between rows.
     """
-    from kernel_lineage.workloads.completing import InTurn  # heavy: what drafts workloads
-    from kernel_lineage.workloads.state import State
-
-    target, root = target_before(changed), changed.before.tree.root
-    if not isinstance(target, Launcher):
-        return []
-    asked = asked_axes(target.source.data.decode("utf-8", "replace"))
-    has_formats = _asks(target.source) or _asks_more_formats(changed)
-    if not asked and not has_formats:
-        return []
-    with ends_within(_SECONDS, of_work=True):
-        draft = InTurn(target, root / (changed.hosts[0] or changed.before.path), State(root)).first()
-    if draft.missing:
-        return []
-    workload = draft.workload()
+    asked = asked_axes(_text(source))
     made_outside = [a.name for a in workload.args if a.is_pointer and not a.noalias]
     tensors = [name for name in made_outside if name in asked] or made_outside
+    has_formats = asks_formats(_text(source)) or _asks_more_formats(changed)
     turned = [[*with_channels_last(workload, tensors)]] if has_formats else []
     return [*turned, *([*lying_apart(workload, tensors, asked, between)] for between in BETWEEN if asked)]
+
+
+def _text(source: SourceFile) -> str:
+    return source.data.decode("utf-8", "replace")
