@@ -207,7 +207,7 @@ class Bodies(Macros):
             by_name = node is not None and node.type == "identifier" and parameter.reference
             if (
                 by_name
-                and isinstance(value, (Number, Pointer, Opaque))
+                and isinstance(value, (Number, Pointer, Opaque, list))
                 and names.holder(text_of(node)) is not None
             ):
                 inner.references[parameter.name] = Reference(names, text_of(node))

@@ -16,6 +16,20 @@ _READS = re.compile(
     r"(?:std\s*::\s*)?(?:\w*printf|f?abs\w*|f?(?:min|max)f?|sqrt\w*|pow\w*|exp\w*|log\w*|isnan|isfinite)"
 )
 """Functions that change nothing of what they are called with."""
+_COUNTS = frozenset(
+    {"push_back", "emplace_back", "pop_back", "resize", "assign", "clear", "insert", "emplace", "erase"}
+)
+"""Methods after which a list has another number of elements."""
+
+
+def grown_lists(node: Node) -> Iterator[str]:
+    """The names of lists of which a statement may change how many elements they have."""
+    for inner in inside(node):
+        callee = inner.child_by_field_name("function") if inner.type == "call_expression" else None
+        if callee is not None and text_of(callee.child_by_field_name("field")) in _COUNTS:
+            base = callee.child_by_field_name("argument")
+            if base is not None and base.type == "identifier":
+                yield text_of(base)
 
 
 def changed_arrays(node: Node) -> Iterator[str]:

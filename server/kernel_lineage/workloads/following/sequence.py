@@ -292,6 +292,7 @@ class Sequence(Maps):
                 note_write(held)
             elif names.holder(name) is not None:
                 names.set(name, Opaque(f"`{name}`, which is set on a way that is not known"))
+        self.forget_lists(node, names)
 
     def _acts(self, node: Node) -> bool:
         """Whether a statement may do something to the device, or leave its function or loop."""

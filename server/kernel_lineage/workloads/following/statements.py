@@ -11,6 +11,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
+from kernel_lineage.workloads.following.changed_arrays import grown_lists
 from kernel_lineage.workloads.following.clamps import Clamp, clamp_of
 from kernel_lineage.workloads.following.fills import Fills
 from kernel_lineage.workloads.following.functions import (
@@ -342,10 +343,19 @@ class Follower(Fills):
                 and names.holder(text_of(target)) is not None
             ):
                 names.set(text_of(target), Opaque(f"`{text_of(node)}` in a loop over what nothing tells"))
+        if body is not None:
+            self.forget_lists(body, names)
+
+    def forget_lists(self, node: Node, names: Names) -> None:
+        """Lists of which a statement that cannot be followed may change how many elements they have."""
+        for name in grown_lists(node):
+            if names.holder(name) is not None:
+                names.set(name, Opaque(f"how many elements `{name}` has"))
 
     def loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
         body = node.child_by_field_name("body")
         if not self.leads(body) and body is not None and self.fills(body, condition, names):
+            self.forget_lists(body, names)
             return
         with self._around(body):
             self._turns(body, condition, update, names)
@@ -365,17 +375,21 @@ class Follower(Fills):
         self.sizes.loops -= leads
 
     def _turns(self, body: Node | None, condition: Node | None, update: Node | None, names: Names) -> None:
+        is_counted = True
         for _ in range(self.rounds_to_launch if self.leads(body) else ROUNDS):
             test = self.either(condition, names)
+            is_counted &= isinstance(test, Number) and test.is_constant
             holds = bool(test.value) if isinstance(test, Number) else self.leads(body)
             if isinstance(test, Number) and not test.is_constant and self.leads(body):
                 self.sizes.require(test)
                 holds = True
-            if not holds:
-                return
-            if not self._round(body, names):
-                return
+            if not holds or not self._round(body, names):
+                break
             self.either(update, names)
+        else:
+            is_counted &= self.leads(body)
+        if body is not None and not is_counted:
+            self.forget_lists(body, names)
 
     def _round(self, body: Node | None, names: Names) -> bool:
         """One round of a loop; whether another one may follow."""
