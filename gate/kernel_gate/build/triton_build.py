@@ -32,14 +32,18 @@ _REMEDIES = {
 
 
 def load() -> None:
-    """Import what compiling takes, and let Triton say once which version of itself and of ptxas it is.
+    """Import what compiling takes, and let Triton say once which version of ptxas it has.
 
-    It reads all of its own library for that. Raises `ImportError` where there is no Triton, or another one.
+    Each compilation has a cache of its own in a folder that goes with it. The key of that cache needs no digest of the
+    500 MB of Triton's library, which each process would read for it. Raises `ImportError` where there is no Triton, or
+    another one.
     """
+    import triton
+    import triton.compiler.code_generator
     from triton.backends.nvidia.compiler import get_ptxas_version
-    from triton.runtime.cache import triton_key
+    from triton.runtime import cache
 
-    triton_key()
+    cache.triton_key = lambda: str(triton.__version__)
     get_ptxas_version()
 
 

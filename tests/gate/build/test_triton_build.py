@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from gate.described import DESCRIBED, DESCRIBED_WORKLOAD
 from kernel_gate.build.compile import compile_program
 from kernel_gate.build.errors import BuildError
-from kernel_gate.build.triton_build import _failure, compile_triton
+from kernel_gate.build.triton_build import _failure, compile_triton, load
 from kernel_gate.build.unit import Unit, extent_name
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
@@ -47,6 +48,23 @@ def test_every_image_is_the_one_that_was_asked_for_and_stops_at_ptx():
     ):  # 32, 64 and 128 as float32
         assert f"0f{stored:08X}" in images[unit].ptx or str(stored) in images[unit].ptx
         assert images[unit].cubin is None
+
+
+def test_loading_leaves_no_import_to_each_compilation(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "triton.compiler.code_generator", None)
+    with pytest.raises(ImportError):
+        load()
+
+
+def test_the_key_of_a_cache_that_nobody_shares_needs_no_digest_of_the_library(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    import triton
+    from triton.runtime import cache
+
+    monkeypatch.setattr(cache, "triton_key", cache.triton_key)
+    load()
+    assert cache.triton_key() == triton.__version__
 
 
 def test_a_gpu_gets_what_the_assembler_makes():
