@@ -51,6 +51,8 @@ class Question:
 
 def answered(question: Question, limit_ms: int = LIMIT_MS) -> Answer:
     """Proved, refuted with small values, or not decided. Raises `SolverMissingError`."""
+    if not question.sizes:  # no size is tried where the quick question is open
+        return _smallest(question, question.decided(limit_ms), limit_ms)
     answer = question.decided(min(_QUICK_MS, limit_ms))
     small = _smallest(question, answer, limit_ms)
     if small.decision is Decision.UNDECIDED and limit_ms > _QUICK_MS:

@@ -5,6 +5,7 @@ Numbers are mathematical integers.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ from kernel_gate.expr.translation import Translation
 LIMIT_MS = 5_000
 _BUSY, _MOST_TIMES = 0.8, 8.0
 """The share of the clock below which others had the processor; how many times the limit is then, at most."""
+_KEPT = 512
+"""Questions whose answers are kept."""
 MISSING = "z3 is not installed (pip install 'kernel-lineage[prove]')"
 
 
@@ -45,14 +48,47 @@ class Answer:
     reason: str = ""
 
 
+_Key = tuple[tuple[Term, ...], Term, frozenset[str]]
+"""Assumptions, claim, and the variables that are never negative."""
+
+
+class _Decided:
+    """What was decided last: a proof and a refutation hold whenever the same is asked, and whatever the limit is."""
+
+    def __init__(self) -> None:
+        self._answers: dict[_Key, Answer] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: _Key) -> Answer | None:
+        """The answer to a question, if it is kept."""
+        return self._answers.get(key)
+
+    def keep(self, key: _Key, answer: Answer) -> None:
+        """Keep an answer, unless the question is open."""
+        if answer.decision is Decision.UNDECIDED:
+            return
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > _KEPT:
+                del self._answers[next(iter(self._answers))]
+
+
+_DECIDED = _Decided()
+
+
 def decide(
     assumptions: Sequence[Term], claim: Term, *, limit_ms: int = LIMIT_MS, never_negative: Iterable[str] = ()
 ) -> Answer:
     """Whether every assignment that keeps all assumptions satisfies the claim. Raises `SolverMissingError`."""
+    key = (tuple(assumptions), claim, frozenset(never_negative))
+    if (kept := _DECIDED.get(key)) is not None:
+        return kept
     asked = divided([*assumptions, negation(claim)])
-    lemmas = product_lemmas(asked.conditions, asked.never_negative(never_negative))
+    lemmas = product_lemmas(asked.conditions, asked.never_negative(key[2]))
     answer = values_for(asked.conditions, limit_ms=limit_ms, lemmas=lemmas)
-    return replace(answer, values=asked.values(answer.values)) if answer.values else answer
+    answer = replace(answer, values=asked.values(answer.values)) if answer.values else answer
+    _DECIDED.keep(key, answer)
+    return answer
 
 
 def values_for(
