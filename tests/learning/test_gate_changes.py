@@ -10,14 +10,12 @@ from git import Actor, Repo
 import merged_kernels
 import two_kernels
 from kernel_gate.reasons import Reason
-from kernel_gate.request import GateRequest
 from kernel_gate.standing import ExitCode, Standing, worst
-from kernel_gate.verdict import Outcome, Verdict
-from kernel_gate.worker import run_in_child
+from kernel_gate.verdict import Outcome
 from kernel_lineage.history.git import RepositoryError, open_repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import changes_between
-from kernel_lineage.learning.gate_changes import KernelVerdict, gate_changes
+from kernel_lineage.learning.gate_changes import Judge, KernelVerdict, gate_changes
 from two_kernels import WORKLOAD
 
 HEADER = "#define FACTOR 2.0f\n#define OTHER 1\n"
@@ -32,10 +30,6 @@ def top(tmp_path: Path) -> Path:
     (tmp_path / ".klineage" / "workloads" / "scale.toml").write_text(WORKLOAD)
     commit(tmp_path)
     return tmp_path
-
-
-def judged(request: GateRequest, candidate: Path, name: str) -> Verdict:
-    return run_in_child(request)
 
 
 def commit(top: Path) -> None:
@@ -102,7 +96,9 @@ def test_a_revision_that_is_not_there_is_said(top: Path) -> None:
 
 
 @pytest.mark.long
-def test_each_kernel_gets_a_verdict_and_one_without_a_workload_a_drafted_one(top: Path) -> None:
+def test_each_kernel_gets_a_verdict_and_one_without_a_workload_a_drafted_one(
+    top: Path, judged: Judge
+) -> None:
     edit(top, "FACTOR * x[i]", "FACTOR + x[i]")
     edit(top, "x[i] + 1.0f", "1.0f + x[i]")
     lines: list[str] = []
@@ -118,7 +114,9 @@ def test_each_kernel_gets_a_verdict_and_one_without_a_workload_a_drafted_one(top
     assert line.startswith("shift: no workload names it, so one is drafted from kernels.cu of ")
 
 
-def test_a_kernel_that_nobody_launches_is_not_judged_and_the_question_is_asked(top: Path) -> None:
+def test_a_kernel_that_nobody_launches_is_not_judged_and_the_question_is_asked(
+    top: Path, judged: Judge
+) -> None:
     text = (top / "kernels.cu").read_text()
     (top / "kernels.cu").write_text(text + "__global__ void lone(float* y) { y[0] = 1.0f; }\n")
     commit(top)
@@ -132,7 +130,7 @@ def test_a_kernel_that_nobody_launches_is_not_judged_and_the_question_is_asked(t
 
 
 @pytest.mark.long
-def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path) -> None:
+def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path, judged: Judge) -> None:
     edit(top, "FACTOR 2.0f", "FACTOR 3.0f", "factor.h")
     (only,) = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")
     assert only.verdict.code is Reason.WRONG_VALUE, only.verdict.reason
@@ -161,7 +159,7 @@ def lowered(tmp_path: Path) -> Path:
     ],
 )
 def test_a_function_that_merges_its_kernels_gets_one_verdict_for_all(
-    lowered: Path, old: str, new: str, standing: Standing, why: str
+    lowered: Path, old: str, new: str, standing: Standing, why: str, judged: Judge
 ) -> None:
     (lowered / "lowered.cu").write_text(MERGED.replace(old, new))
     kept: list[tuple[str, str]] = []
@@ -290,7 +288,7 @@ block = [64]
     ids=["right", "wrong"],
 )
 def test_what_its_own_workload_does_not_tell_is_judged_with_the_host_function(
-    tmp_path: Path, old: str, new: str, standing: Standing
+    tmp_path: Path, old: str, new: str, standing: Standing, judged: Judge
 ) -> None:
     folder = tmp_path / ".klineage" / "workloads"
     folder.mkdir(parents=True)
@@ -366,7 +364,7 @@ def normed(x, weight, residual, eps=1e-6):
     ids=["right", "without the residual", "without the weight", "weighted twice"],
 )
 def test_what_a_triton_kernel_takes_over_from_torch_is_judged_with_the_host_function(
-    tmp_path: Path, old: str, new: str, standing: Standing
+    tmp_path: Path, old: str, new: str, standing: Standing, judged: Judge
 ) -> None:
     (tmp_path / "norm.py").write_text(NORMED)
     commit(tmp_path)
@@ -410,7 +408,7 @@ TAKEN = APPLIED.replace("v * tl.rsqrt", "2.0 * v * tl.rsqrt").replace("eps) * 2.
     ids=["right", "without the residual", "another factor"],
 )
 def test_what_torch_works_out_around_an_autograd_function_is_judged_with_it(
-    tmp_path: Path, old: str, new: str, standing: Standing
+    tmp_path: Path, old: str, new: str, standing: Standing, judged: Judge
 ) -> None:
     (tmp_path / "norm.py").write_text(APPLIED)
     commit(tmp_path)

@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 from git import Actor, Repo
 
-from kernel_gate.request import GateRequest
 from kernel_gate.standing import Standing
-from kernel_gate.verdict import Verdict
-from kernel_gate.worker import run_in_child
 from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import changes_between
-from kernel_lineage.learning.gate_changes import gate_changes
+from kernel_lineage.learning.gate_changes import Judge, gate_changes
 from kernel_lineage.workloads.program_errors import ProgramError
 from kernel_lineage.workloads.triton.joined_modules import joined_text
 
@@ -73,10 +70,6 @@ def shifted(x, scale: float = 0.5):
 """
 
 
-def judged(request: GateRequest, candidate: Path, name: str) -> Verdict:
-    return run_in_child(request)
-
-
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
     (tmp_path / "nets").mkdir()
@@ -131,7 +124,9 @@ def test_two_functions_of_a_name_that_moved_say_nothing(top: Path) -> None:
     ],
     ids=["right", "another scale", "columns too many"],
 )
-def test_it_is_judged_with_the_function(top: Path, old: str, new: str, standing: Standing) -> None:
+def test_it_is_judged_with_the_function(
+    top: Path, old: str, new: str, standing: Standing, judged: Judge
+) -> None:
     (top / "nets" / "kernels.py").write_text(ROWS.replace(old, new))
     (top / "nets" / "ops.py").write_text(ROW_HOST)
     (only,) = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")
@@ -184,7 +179,7 @@ int main() {
     ids=["the same", "written with blanks", "without a last block", "of smaller blocks", "unread"],
 )
 def test_a_launch_in_another_header_is_judged_as_it_is_changed(
-    tmp_path: Path, launch: str, standing: Standing | None
+    tmp_path: Path, launch: str, standing: Standing | None, judged: Judge
 ) -> None:
     for name, text in (("scale.cuh", SCALE), ("launcher.cuh", LAUNCHER), ("main.cu", DRIVER)):
         (tmp_path / name).write_text(text)
@@ -209,7 +204,7 @@ def test_a_launch_in_another_header_is_judged_as_it_is_changed(
     ids=["written with a blank", "without a last block", "with a block more", "unread"],
 )
 def test_a_launch_that_another_module_makes_otherwise_is_judged(
-    top: Path, grid: str, standings: list[Standing]
+    top: Path, grid: str, standings: list[Standing], judged: Judge
 ) -> None:
     (top / "nets" / "ops.py").write_text(HOST.replace("triton.cdiv(x.numel(), WIDE)", grid))
     verdicts = [*gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")]
@@ -247,7 +242,7 @@ inline void scaled_again(float* x, float by, int n) { scale<<<(n + 63) / 64, 64>
     ids=["the second one", "both", "none"],
 )
 def test_each_file_that_launches_a_kernel_counts(
-    tmp_path: Path, changes: dict[str, tuple[str, str]], standing: Standing
+    tmp_path: Path, changes: dict[str, tuple[str, str]], standing: Standing, judged: Judge
 ) -> None:
     texts = {"scale.cuh": SCALE, "launcher.cuh": LAUNCHER, "again.cuh": AGAIN, "main.cu": DRIVER}
     for name, text in texts.items():
