@@ -28,6 +28,7 @@ from kernel_lineage.learning.changed_kernels import (
     changes_between,
 )
 from kernel_lineage.learning.changed_programs import functions_of, programs_of, target_before
+from kernel_lineage.learning.other_flags import judged_with_other_flags
 from kernel_lineage.learning.other_rounds import judged_at_other_numbers
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import Workloads, workloads_in
@@ -286,6 +287,10 @@ def _verdict(
     )
     if verdict.standing in (Standing.ACCEPTED, Standing.RIGHT) and changed.function and spot.path is None:
         verdict = judged_at_other_numbers(verdict, changed, request, programs, judged)
+    is_right = verdict.standing in (Standing.ACCEPTED, Standing.RIGHT)
+    if spot.path is None and (is_right or verdict.code is Reason.CHANGE_NOT_COMPILED):
+        functions = [changed] if changed.function else functions_of(changed)
+        verdict = judged_with_other_flags(verdict, changed, functions, request, judged)
     if verdict.standing in (Standing.ACCEPTED, Standing.RIGHT):
         functions = [changed] if changed.function else functions_of(changed)
         verdict = judged_apart(verdict, changed, functions, request, judged)

@@ -1,7 +1,7 @@
-"""A change of a host function asked again with other numbers: of rounds of its loops, and those by which it chooses.
+"""A change of a host function asked again with other numbers: of rounds of its loops, and those that it compares.
 
 A loop of launches over a size is drafted with as many rounds as one shape has, one over a number with few: that there
-are so many is the draft's promise, and no caller's. So is a flag, and what a change compares such numbers with.
+are so many is the draft's promise, and no caller's. So is what a change compares such numbers with.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def judged_at_other_numbers(
     judge: Callable[[GateRequest], Verdict],
 ) -> Verdict:
     """The verdict on a candidate that is right by a drafted workload; a rejection where it is wrong with one round
-    less, with two in the place of one, or with the other value of a flag. It is asked with numbers as well that it
+    less, or with two in the place of one. It is asked with numbers as well that it
     tests and the function before it does not, and not judged where it cannot be. The verdict names the numbers with
     which it was asked too.
     """
@@ -104,13 +104,9 @@ def _of_numbers(
 def _of_choices(
     changed: ChangedKernel, request: GateRequest, programs: Sequence[Callable[..., Program]]
 ) -> Iterator[tuple[str, _Ask]]:
-    """The same for the other value of each flag, and for each number with which a change compares one that the draft
-    gives, and the number behind it.
-    """
+    """The same for each number with which a change compares one that the draft gives, and the number behind it."""
     before, after = changed.before.kernel.source, changed.after.kernel.source
     for argument, value in _whole(request.workload):
-        if value < 2:
-            yield _with(argument, 1 - value, request, programs)
         if before is not None and after is not None:
             asked = numbers_asked(changed.function, argument.name, before, after)
             for number in sorted({n + more for n in asked for more in (0, 1)} - {value}):

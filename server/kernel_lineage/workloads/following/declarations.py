@@ -13,6 +13,7 @@ from kernel_lineage.workloads.following.calls import dim3
 from kernel_lineage.workloads.following.casts import is_computed
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.constructors import Constructors
+from kernel_lineage.workloads.following.flags import numbers_told_apart
 from kernel_lineage.workloads.following.functions import HostParameter, bare_type, declared_name
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.lists import GivenList, element_listed, elements_asked
@@ -78,6 +79,10 @@ class Declarations(Constructors):
         if "Tensor" in parameter.type and "vector" not in parameter.type and "List" not in parameter.type:
             return self.sizes.tensor(name)
         value = self._default(parameter, names)
+        flag = self._flag(parameter, kind) if value is None and not parameter.stars else None
+        if flag is not None:
+            self.sizes.say(f"{name} of {self.function} is taken to be {flag}: nothing tells it")
+            return plain(flag)
         if isinstance(value, Number) and (
             not value.whole or isinstance(value.value, bool) or value.value < 16
         ):
@@ -114,6 +119,14 @@ class Declarations(Constructors):
         if (numbers := _LIST.fullmatch(kind)) is not None:
             return self._numbers(name, 2 if numbers["pair"] else int(numbers["count"] or 0))
         return Opaque(f"`{name}`")
+
+    def _flag(self, parameter: HostParameter, kind: str) -> int | None:
+        """What a parameter is by which the function chooses what it does; None for one of another kind."""
+        if kind not in INTEGERS and kind not in self.unit.enums:
+            return None
+        functions = self.unit.functions.get(self.function, ())
+        numbers = numbers_told_apart(parameter.name, functions, self.unit)
+        return self.sizes.chooses(parameter.name, numbers) if numbers else None
 
     def _listed(self, element: HostParameter, names: Names) -> Value:
         """A list of tensors that a caller gives; `element` is what each of them is, with the list's name."""

@@ -195,7 +195,8 @@ def reached_launch(
     """The launch with an argument for each of `order`, which has one for each field of a structure, the parameters that
     these are for, and the sizes; None where there are more or fewer, or no launch is reached. `sizes`: those to take.
     """
-    taken = Sizes(
+    sized = partial(
+        Sizes,
         sizes,
         {},
         asked_of_tensors(entry),
@@ -203,9 +204,14 @@ def reached_launch(
         with_literals=literally,
         compiled=compiled,
         rounds=rounds,
-        named={},
     )
+    taken = sized(named={})
     launch = Follower(unit, taken, kernel.name, leading).follow(entry)
+    for chosen in taken.other_choices():
+        if launch is not None:
+            break
+        taken = sized(named={}, chosen_by=chosen)
+        launch = Follower(unit, taken, kernel.name, leading).follow(entry)
     if launch is None or len(launch.arguments) == len(order):
         return (launch, kernel.parameters, taken) if launch is not None else None
     parts = passed(kernel, launch, unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -171,6 +171,21 @@ class Sizes:
     """Name of a number with a fraction that nothing tells → how many such names came before it."""
     copied: dict[str, Record] = field(default_factory=dict)
     """Variable of device code → the structure that is copied to it."""
+
+    chosen_by: Mapping[str, int] = field(default_factory=dict)
+    """Parameter by which code chooses → the number to take."""
+    told_apart: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Parameter by which code chooses → the numbers that it tells apart, the usual one first."""
+
+    def chooses(self, name: str, numbers: tuple[int, ...]) -> int:
+        """What a parameter is by which code chooses between ways that some numbers lead to."""
+        self.told_apart[name] = numbers
+        return self.chosen_by.get(name, numbers[0])
+
+    def other_choices(self) -> Iterator[dict[str, int]]:
+        """The other numbers of such parameters, one parameter after the other."""
+        for name, numbers in self.told_apart.items():
+            yield from ({name: number} for number in numbers[1:])
 
     def another(self, name: str, numbers: tuple[float, ...]) -> float:
         """One of some numbers for a name: another one than the names before it have, as long as there are others."""

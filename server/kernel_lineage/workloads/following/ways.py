@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
@@ -68,15 +69,55 @@ def follow_way(
     `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims; `compiled`: so are
     these macros and constants, which device code names too, and `rounds`: variables by which loops number launches, or
     None for all of them. `with_typed`: a program is run with a word that it asks for. `caller` gives the function its
-    arguments. `follower` says where the way ends.
+    arguments. `follower` says where the way ends. A parameter by which the code chooses is one that leads to a launch.
     """
+    look = partial(
+        _follow,
+        unit,
+        kernel,
+        leading,
+        entry,
+        block,
+        passes,
+        caller,
+        follower,
+        with_literals=with_literals,
+        with_typed=with_typed,
+        compiled=compiled,
+        rounds=rounds,
+    )
+    way, sizes = look({})
+    for chosen in sizes.other_choices() if sizes is not None else ():
+        if way is not None and way[0].parts:
+            break
+        way = look(chosen)[0] or way
+    return way
+
+
+def _follow(
+    unit: Unit,
+    kernel: str,
+    leading: frozenset[str],
+    entry: HostCode,
+    block: int | None,
+    passes: int,
+    caller: Caller | None,
+    follower: type[Follower],
+    chosen: Mapping[str, int],
+    *,
+    with_literals: bool,
+    with_typed: bool,
+    compiled: Collection[str],
+    rounds: Collection[str] | None,
+) -> tuple[tuple[Launched, Sizes] | None, Sizes | None]:
+    """The same with some numbers for parameters by which the code chooses, and what was followed last."""
     asked = asked_of_tensors(entry)
     dims: Mapping[str, int] = {}
     same: dict[str, str] = {}
     threads: dict[str, bool] = {}
     usual: dict[str, int] = {}
     ones: set[tuple[str, int]] = set()
-    result = None
+    result, sizes = None, None
     for _ in range(_ROUNDS):
         sizes = Sizes(
             dims,
@@ -90,14 +131,15 @@ def follow_way(
             ones={*ones},
             compiled=compiled,
             rounds=rounds,
+            chosen_by=chosen,
         )
         try:
             taken = caller.taken(sizes) if caller is not None else {}
         except NotFollowed:
-            return result
+            return result, sizes
         launch = follower(unit, sizes, kernel, leading, passes).follow(entry, taken)
         if launch is None:
-            return result
+            return result, sizes
         result = launch, sizes
         wider = {n: r for n, r in sizes.ranks.items() if r > asked.ranks.get(n, 0)}
         asked = replace(asked, ranks={**asked.ranks, **wider}, at_least=asked.at_least | wider.keys())
@@ -117,7 +159,7 @@ def follow_way(
         if not sizes.equal and not is_more and dict(fitted) == sizes.dims:
             break
         dims = {n: size for n, size in fitted.items() if n not in threads}
-    return result
+    return result, sizes
 
 
 def templates_launched(unit: Unit, kernel: str) -> Iterator[tuple[str, ...]]:
