@@ -19,9 +19,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     limits: list[int] = []
     whole = solver.values_for
 
-    def counted(*given, limit_ms, **more):
+    def counted(*terms, limit_ms, **more):
         limits.append(limit_ms)
-        return whole(*given, limit_ms=limit_ms, **more)
+        return whole(*terms, limit_ms=limit_ms, **more)
 
     monkeypatch.setattr(solver, "values_for", counted)
     monkeypatch.setattr(solver, "_DECIDED", solver._Decided())
@@ -71,7 +71,7 @@ def test_only_the_latest_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_question_without_sizes_gets_its_time_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[int] = []
 
-    def undecided(*given, limit_ms, **more):
+    def undecided(*terms, limit_ms, **more):
         limits.append(limit_ms)
         return Answer(Decision.UNDECIDED)
 
