@@ -5,35 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from git import Actor, Repo
+from tests.learning.changed_file import verdicts_on
 
-from kernel_gate.gate import judge
-from kernel_gate.options import GateOptions
-from kernel_gate.request import GateRequest
 from kernel_gate.standing import Standing
-from kernel_gate.verdict import Verdict
-from kernel_lineage.history.git import open_repository
-from kernel_lineage.learning.gate_changes import gate_changes
-
-
-def verdict_on(file: Path, before: str, after: str) -> Verdict:
-    """The verdict on a change of a file, the only one of its repository."""
-    file.write_text(before)
-    with Repo.init(file.parent) as repo:
-        repo.git.add("-A")
-        someone = Actor("A", "a@example.org")
-        repo.index.commit("state", author=someone, committer=someone)
-    file.write_text(after)
-    few = GateOptions(check_seconds=10, callers_seconds=0, hidden=False)
-
-    def judged(request: GateRequest, _path: Path, _kernel: str) -> Verdict:
-        return judge(
-            request.baseline, request.candidate, request.workload, device="emulated", options=request.options
-        )
-
-    (named,) = gate_changes(open_repository(file.parent), "HEAD", [], judged, device="emulated", options=few)
-    return named.verdict
-
 
 ROWS = """
 import torch
@@ -80,7 +54,7 @@ def test_flags_of_python_host_code_are_asked(
     tmp_path: Path, old: str, new: str, standing: Standing, why: str
 ) -> None:
     assert old in ROWS
-    verdict = verdict_on(tmp_path / "rows.py", ROWS, ROWS.replace(old, new))
+    (verdict,) = verdicts_on(tmp_path / "rows.py", ROWS, ROWS.replace(old, new))
     assert (verdict.standing, why in verdict.reason) == (standing, True), verdict.reason
 
 
@@ -116,5 +90,5 @@ def test_numbers_by_which_a_function_of_cpp_chooses_are_asked(
     tmp_path: Path, old: str, new: str, standing: Standing, why: str
 ) -> None:
     assert old in BLUR
-    verdict = verdict_on(tmp_path / "blur.cu", BLUR, BLUR.replace(old, new))
+    (verdict,) = verdicts_on(tmp_path / "blur.cu", BLUR, BLUR.replace(old, new))
     assert (verdict.standing, why in verdict.reason) == (standing, True), verdict.reason

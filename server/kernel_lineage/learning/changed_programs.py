@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from kernel_gate.program import Program
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.changed_kernels import ChangedKernel, Sighting, host_within
 from kernel_lineage.workloads.files import Target, callers_of, source_of, target_in, target_of
 from kernel_lineage.workloads.following.functions import PROGRAM
+from kernel_lineage.workloads.left_behind import leaves_nothing_behind
 from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.torch_beside import functions_beside
 from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
@@ -55,6 +57,31 @@ def functions_of(changed: ChangedKernel) -> Iterator[ChangedKernel]:
     for function, *hosts in sorted(dict.fromkeys(_named(changed)), key=lambda one: one[0] == PROGRAM):
         if function:
             yield replace(changed, function=function, hosts=(hosts[0], hosts[1]))
+
+
+def functions_with_scratch(changed: ChangedKernel) -> list[ChangedKernel]:
+    """A change as one of each host function that launched its kernel, where these leave nothing behind but what is
+    compared, and nothing else launches it; else none.
+    """
+    from kernel_lineage.workloads.state import State  # heavy: what reads a repository
+
+    kernel, files = changed.before.kernel, set[Path]()
+    launchers = {launch.launcher or "" for launch in kernel.launches}
+    sources = [one.kernel.source for one in (changed.before, changed.after)]
+    if not all(s is not None and all(leaves_nothing_behind(f, s) for f in launchers) for s in sources):
+        return []
+    for one in (changed.before, changed.after):
+        state, name = State(one.tree.root), one.kernel.name
+        is_cuda = one.kernel.language is Language.CUDA
+        files |= {
+            *(
+                state.files_launching(name)
+                if is_cuda
+                else state.modules.mentioning(frozenset([name.encode()]))
+            )
+        }
+        files.discard(one.file.resolve())
+    return [] if files else [replace(changed, function=name) for name in sorted(launchers)]
 
 
 def _named(changed: ChangedKernel) -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +28,12 @@ from kernel_lineage.learning.changed_kernels import (
     UnreadFile,
     changes_between,
 )
-from kernel_lineage.learning.changed_programs import functions_of, programs_of, target_before
+from kernel_lineage.learning.changed_programs import (
+    functions_of,
+    functions_with_scratch,
+    programs_of,
+    target_before,
+)
 from kernel_lineage.learning.other_flags import judged_with_other_flags
 from kernel_lineage.learning.other_rounds import judged_at_other_numbers
 from kernel_lineage.workloads.programs import ProgramError
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER, Reason.NO_WORKLOAD)
 """How a verdict ends where the host code does more than launch the kernel, or tells what the launch alone does not."""
+_RIGHT = (Standing.ACCEPTED, Standing.RIGHT)
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
 
@@ -149,10 +156,14 @@ def gate_pairs(
         key = (pair.before.path, pair.after.path, pair.function) if pair.function else (str(at),)
         units.setdefault(key, []).append(pair)
 
+    launched = Counter((one.before.path, name) for one in pairs for name in _launchers(one))
+
     def judged(unit: Sequence[ChangedKernel]) -> NamedVerdict:
         started, changed = time.monotonic(), unit[0]
         verdict, spot = _with_its_function(
-            lambda one: _verdict(judge, one, workload_of, device, options, top, record), changed
+            lambda one: _verdict(judge, one, workload_of, device, options, top, record),
+            changed,
+            changes_with_others=any(launched[changed.before.path, n] > 1 for n in _launchers(changed)),
         )
         for one in unit:
             keep(one, verdict, spot.workload if spot is not None else None)
@@ -175,12 +186,22 @@ def gate_pairs(
 
 
 def _with_its_function(
-    verdict_on: Callable[[ChangedKernel], tuple[Verdict, SpotWorkload | None]], changed: ChangedKernel
+    verdict_on: Callable[[ChangedKernel], tuple[Verdict, SpotWorkload | None]],
+    changed: ChangedKernel,
+    *,
+    changes_with_others: bool,
 ) -> tuple[Verdict, SpotWorkload | None]:
     """The verdict on a kernel; where its host code does more than launch it, that on the host function as a whole, if
-    there is one.
+    there is one. Kernels of one function that change together may hand each other something else than before: they are
+    right where the whole function is.
     """
     verdict, spot = verdict_on(changed)
+    if changes_with_others and not changed.function and verdict.code is Reason.WRONG_VALUE:
+        wholes = [verdict_on(one) for one in functions_with_scratch(changed)]
+        if wholes and all(whole.standing in _RIGHT for whole, _ in wholes):
+            whole, basis = wholes[0]
+            why = f"with all of {' and '.join(sorted(_launchers(changed)))}: {whole.reason}"
+            return whole.model_copy(update={"reason": why}), basis
     if changed.function or verdict.code not in _OF_HOST_CODE:
         return verdict, spot
     for one in functions_of(changed):
@@ -190,6 +211,10 @@ def _with_its_function(
         if changed.by_another_module:
             verdict = verdict.model_copy(update={"reason": f"{verdict.reason}; {whole.reason}"})
     return verdict, spot
+
+
+def _launchers(changed: ChangedKernel) -> set[str]:
+    return {launch.launcher or "" for launch in changed.before.kernel.launches}
 
 
 def _line_of(changed: ChangedKernel) -> int:
@@ -285,13 +310,13 @@ def _verdict(
     verdict = judged_in_all_types(
         judged(request), request, host_file, target, programs, judged, recorder, root
     )
-    if verdict.standing in (Standing.ACCEPTED, Standing.RIGHT) and changed.function and spot.path is None:
+    if verdict.standing in _RIGHT and changed.function and spot.path is None:
         verdict = judged_at_other_numbers(verdict, changed, request, programs, judged)
-    is_right = verdict.standing in (Standing.ACCEPTED, Standing.RIGHT)
+    is_right = verdict.standing in _RIGHT
     if spot.path is None and (is_right or verdict.code is Reason.CHANGE_NOT_COMPILED):
         functions = [changed] if changed.function else functions_of(changed)
         verdict = judged_with_other_flags(verdict, changed, functions, request, judged)
-    if verdict.standing in (Standing.ACCEPTED, Standing.RIGHT):
+    if verdict.standing in _RIGHT:
         functions = [changed] if changed.function else functions_of(changed)
         verdict = judged_apart(verdict, changed, functions, request, judged)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
