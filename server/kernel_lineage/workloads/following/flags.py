@@ -71,7 +71,7 @@ def _asked(name: str, function: HostCode, unit: Unit, seen: _Seen) -> Iterator[i
 def _is_in_check(use: Node, unit: Unit) -> bool:
     """Whether a name stands in `TORCH_CHECK(…)`: what callers may not give is no choice."""
     for node in above(use):
-        if node.type == "lambda_expression":
+        if node.type == "lambda_expression" or node.type.endswith(("_statement", "declaration")):
             return False
         if node.type == "call_expression":
             called = text_of(node.child_by_field_name("function"))
