@@ -48,6 +48,8 @@ class Grids:
     growing: dict[tuple[int, str], int] = field(init=False)
     """Axes of all grids in a row, each with a dim that brings it blocks, and the least extent that can be launched."""
     _extents: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
+    _of_baseline: int = 0
+    """Axes of the baseline's grids, which are the first ones."""
 
     def __post_init__(self) -> None:
         usual = typical_shape(named_shapes(self.workload))
@@ -88,13 +90,10 @@ class Grids:
         The last extent before it fills what is launched to the brim: rows that the launch forgets are missing there.
         """
         usual = typical_shape(named_shapes(self.workload))
-        before = sum(
-            len(launch.grid) for launch in bind(self.workload, self.baseline.program, usual).launches
-        )
         firsts: tuple[set[tuple[str, int]], ...] = (set(), set())
         for (at, name), least in self.growing.items():
             if (extent := self._step(usual, at, name, least)) is not None:
-                firsts[at >= before].add((name, extent))
+                firsts[at >= self._of_baseline].add((name, extent))
         sides = [(name, extent - one) for name, extent in sorted(firsts[1] - firsts[0]) for one in (1, 0)]
         return [dims for name, extent in sides for dims in nearest(self.workload, usual, name, extent, -1)]
 
@@ -126,6 +125,8 @@ class Grids:
                 ]
             except LaunchError:
                 bound = []
+            else:
+                self._of_baseline = 3 * len(bound[0].launches)
             self._extents[key] = [n for program in bound for launch in program.launches for n in launch.grid]
         return self._extents[key]
 
