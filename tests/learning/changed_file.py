@@ -14,15 +14,15 @@ from kernel_lineage.history.git import open_repository
 from kernel_lineage.learning.gate_changes import gate_changes
 
 
-def verdicts_on(file: Path, before: str, after: str) -> list[Verdict]:
-    """The verdicts without a GPU, of few cases."""
+def verdicts_on(file: Path, before: str, after: str, seconds: float = 10) -> list[Verdict]:
+    """The verdicts without a GPU, of few cases; a check may take so many seconds."""
     file.write_text(before)
     with Repo.init(file.parent) as repo:
         repo.git.add("-A")
         someone = Actor("A", "a@example.org")
         repo.index.commit("state", author=someone, committer=someone)
     file.write_text(after)
-    few = GateOptions(check_seconds=10, callers_seconds=0, hidden=False)
+    few = GateOptions(check_seconds=seconds, callers_seconds=0, hidden=False)
 
     def judged(request: GateRequest, _path: Path, _kernel: str) -> Verdict:
         return judge(

@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from git import Actor, Repo
 
-from kernel_gate.gate import judge
-from kernel_gate.options import GateOptions
-from kernel_gate.request import GateRequest
 from kernel_gate.standing import Standing
 from kernel_gate.verdict import Verdict
-from kernel_lineage.history.git import open_repository
-from kernel_lineage.learning.gate_changes import gate_changes
+from learning.changed_file import verdicts_on
 
 BEFORE = """
 import torch
@@ -64,22 +59,8 @@ def scan(x, y, rounds, n, keep, BLOCK: tl.constexpr):
 
 def verdict_on(file: Path, before: str, after: str) -> Verdict:
     """The verdict on a change of a file, the only one of its repository."""
-    file.write_text(before)
-    with Repo.init(file.parent) as repo:
-        repo.git.add("-A")
-        someone = Actor("A", "a@example.org")
-        repo.index.commit("state", author=someone, committer=someone)
-    file.write_text(after)
-    few = GateOptions(check_seconds=20, callers_seconds=0, hidden=False)
-
-    def judged(request: GateRequest, _path: Path, _kernel: str) -> Verdict:
-        return judge(
-            request.baseline, request.candidate, request.workload, device="emulated", options=request.options
-        )
-
-    repository = open_repository(file.parent)
-    (named,) = gate_changes(repository, "HEAD", [], judged, device="emulated", options=few)
-    return named.verdict
+    (verdict,) = verdicts_on(file, before, after, seconds=20)
+    return verdict
 
 
 @pytest.mark.parametrize(
