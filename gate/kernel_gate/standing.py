@@ -59,6 +59,11 @@ class Standing(StrEnum):
     )  # fmt: skip
 
     @property
+    def is_right(self) -> bool:
+        """Whether the check has passed, whatever the times say."""
+        return self in (Standing.RIGHT, Standing.ACCEPTED)
+
+    @property
     def is_conclusive(self) -> bool:
         """Whether it is an answer: accepted or rejected."""
         return self in (Standing.ACCEPTED, Standing.REJECTED)

@@ -9,7 +9,6 @@ from kernel_gate.deadline import ends_within
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import SourceFile
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 20.0
 """What the draft of a host function may take here."""
-_RIGHT = (Standing.ACCEPTED, Standing.RIGHT)
 
 
 def judged_apart(
@@ -141,7 +139,7 @@ def _answers(
 
 
 def _is_told(answer: Verdict | str) -> bool:
-    return isinstance(answer, str) or answer.outcome is Outcome.REJECTED or answer.standing in _RIGHT
+    return isinstance(answer, str) or answer.outcome is Outcome.REJECTED or answer.standing.is_right
 
 
 def _untold(answers: Iterable[tuple[Apart, Verdict | str]]) -> Iterator[tuple[Apart, Verdict | str]]:

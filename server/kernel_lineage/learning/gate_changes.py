@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 VERSION = 1
 _OF_HOST_CODE = (Reason.WORK_BESIDE, Reason.LAUNCH_SKIPPED, Reason.ARGUMENTS_DIFFER, Reason.NO_WORKLOAD)
 """How a verdict ends where the host code does more than launch the kernel, or tells what the launch alone does not."""
-_RIGHT = (Standing.ACCEPTED, Standing.RIGHT)
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
 
@@ -198,7 +197,7 @@ def _with_its_function(
     verdict, spot = verdict_on(changed)
     if changes_with_others and not changed.function and verdict.code is Reason.WRONG_VALUE:
         wholes = [verdict_on(one) for one in functions_with_scratch(changed)]
-        if wholes and all(whole.standing in _RIGHT for whole, _ in wholes):
+        if wholes and all(whole.standing.is_right for whole, _ in wholes):
             whole, basis = wholes[0]
             why = f"with all of {' and '.join(sorted(_launchers(changed)))}: {whole.reason}"
             return whole.model_copy(update={"reason": why}), basis
@@ -310,13 +309,13 @@ def _verdict(
     verdict = judged_in_all_types(
         judged(request), request, host_file, target, programs, judged, recorder, root
     )
-    if verdict.standing in _RIGHT and changed.function and spot.path is None:
+    if verdict.standing.is_right and changed.function and spot.path is None:
         verdict = judged_at_other_numbers(verdict, changed, request, programs, judged)
-    is_right = verdict.standing in _RIGHT
+    is_right = verdict.standing.is_right
     if spot.path is None and (is_right or verdict.code is Reason.CHANGE_NOT_COMPILED):
         functions = [changed] if changed.function else functions_of(changed)
         verdict = judged_with_other_flags(verdict, changed, functions, request, judged)
-    if verdict.standing in _RIGHT:
+    if verdict.standing.is_right:
         functions = [changed] if changed.function else functions_of(changed)
         verdict = judged_apart(verdict, changed, functions, request, judged)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot

@@ -13,7 +13,6 @@ from kernel_gate.conclusion import not_judged
 from kernel_gate.deadline import ends_within
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import Language, SourceFile
@@ -30,7 +29,6 @@ _SECONDS = 20.0
 """What the draft of a host function may take here."""
 _MOST = 4
 """Other values that are asked: each is a check of its own."""
-_RIGHT = (Standing.ACCEPTED, Standing.RIGHT)
 _Answer = tuple[str, Verdict | str]
 """A condition, and the verdict there, or why there is none."""
 
@@ -65,7 +63,7 @@ def judged_with_other_flags(
 
 
 def _with_notes(verdict: Verdict, answers: Sequence[_Answer]) -> Verdict:
-    right = [(c, v) for c, v in answers if not isinstance(v, str) and v.standing in _RIGHT]
+    right = [(c, v) for c, v in answers if not isinstance(v, str) and v.standing.is_right]
     if verdict.code is Reason.CHANGE_NOT_COMPILED:
         if not right or not all(_is_same(v) for _, v in answers):
             return verdict
@@ -85,7 +83,7 @@ def _is_same(answer: Verdict | str) -> bool:
     """Whether a candidate is right with another value, or nothing of the change is compiled with it."""
     if isinstance(answer, str):
         return False
-    return answer.standing in _RIGHT or answer.code is Reason.CHANGE_NOT_COMPILED
+    return answer.standing.is_right or answer.code is Reason.CHANGE_NOT_COMPILED
 
 
 def _answers(

@@ -15,7 +15,6 @@ from kernel_gate.conclusion import not_judged
 from kernel_gate.program import LaunchStep, Program, Value
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.words import WORD
@@ -26,7 +25,6 @@ from kernel_lineage.workloads.promises import broken
 
 _MOST = 64
 """Larger numbers are none of rounds that a draft goes through."""
-_RIGHT = (Standing.ACCEPTED, Standing.RIGHT)
 _ROUNDS = re.compile(r"(\w+) == (\d+)")
 
 
@@ -38,9 +36,8 @@ def judged_at_other_numbers(
     judge: Callable[[GateRequest], Verdict],
 ) -> Verdict:
     """The verdict on a candidate that is right by a drafted workload; a rejection where it is wrong with one round
-    less, or with two in the place of one. It is asked with numbers as well that it
-    tests and the function before it does not, and not judged where it cannot be. The verdict names the numbers with
-    which it was asked too.
+    less, or with two in the place of one. It is asked with numbers as well that it tests and the function before it
+    does not, and not judged where it cannot be. The verdict names the numbers with which it was asked too.
     """
     for condition, ask in _of_choices(changed, request, programs):
         try:
@@ -52,7 +49,7 @@ def judged_at_other_numbers(
             continue
         if other.outcome is Outcome.REJECTED:
             return other.of_another_workload(f"where {condition}: {other.reason}")
-        if other.standing not in _RIGHT:
+        if not other.standing.is_right:
             return not_judged(changed.name, f"where {condition}: {other.reason}", Reason.ARGUMENTS_DIFFER)
         verdict = verdict.with_note(f"right where {condition}, too")
     for condition, ask in (*_of_dims(request, programs), *_of_numbers(request, programs)):
@@ -66,7 +63,7 @@ def judged_at_other_numbers(
         other = judge(asked)
         if other.outcome is Outcome.REJECTED:
             return other.of_another_workload(f"where {condition}: {other.reason}")
-        is_right = other.standing in _RIGHT
+        is_right = other.standing.is_right
         note = (
             f"right where {condition}, too" if is_right else f"not judged where {condition}: {other.reason}"
         )
