@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kernel_gate.deadline import ends_within
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -13,7 +12,7 @@ from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.learning.changed_kernels import ChangedKernel
-from kernel_lineage.learning.changed_programs import programs_of, target_before
+from kernel_lineage.learning.changed_programs import drafted_first, programs_of, target_before
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.lying_apart import (
     BETWEEN,
@@ -28,9 +27,6 @@ from kernel_lineage.workloads.torch_beside import copies_left_out
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.model import Draft
-
-_SECONDS = 20.0
-"""What the draft of a host function may take here."""
 
 
 def judged_apart(
@@ -93,17 +89,14 @@ def _asked(
     """How tensors lie, and the verdict with them, or why there is none; nothing where the code before the change cannot
     be given such tensors, or asks nothing of how tensors lie.
     """
-    from kernel_lineage.workloads.completing import InTurn, left_alone  # heavy: what drafts workloads
-    from kernel_lineage.workloads.state import State
+    from kernel_lineage.workloads.completing import left_alone  # heavy: what drafts workloads
 
-    root = changed.before.tree.root
     try:
         target, programs = target_before(changed), programs_of(changed)
         if not isinstance(target, Launcher) or not _may_lie_apart(changed, target.source):
             return []
-        turn = InTurn(target, root / (changed.hosts[0] or changed.before.path), State(root))
-        with ends_within(_SECONDS, of_work=True):
-            draft: Draft | None = turn.first()
+        draft: Draft | None
+        turn, draft = drafted_first(changed, target)
         answers: list[tuple[Apart, Verdict | str]] = []
         while draft is not None and not draft.missing:
             cases = _cases(changed, target.source, draft.workload())

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from kernel_gate.deadline import ends_within
 from kernel_gate.program import Program
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.changed_kernels import ChangedKernel, Sighting, host_within
@@ -19,6 +21,13 @@ from kernel_lineage.workloads.triton.joined_modules import hosts_of, joined_text
 
 _MOST_CALLERS = 2
 """So many functions around those that launch a kernel are tried: torch may work beside a call of them."""
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.completing import InTurn
+    from kernel_lineage.workloads.model import Draft
+
+_SECONDS = 20.0
+"""What the draft of a host function may take."""
 
 
 def programs_of(changed: ChangedKernel) -> list[Callable[..., Program]]:
@@ -59,14 +68,29 @@ def functions_of(changed: ChangedKernel) -> Iterator[ChangedKernel]:
             yield replace(changed, function=function, hosts=(hosts[0], hosts[1]))
 
 
+def launchers_of(changed: ChangedKernel) -> set[str]:
+    """The host functions that launched a kernel before its change; "" for a launch outside of any."""
+    return {launch.launcher or "" for launch in changed.before.kernel.launches}
+
+
+def drafted_first(changed: ChangedKernel, target: Target) -> tuple[InTurn, Draft]:
+    """The drafts of a host function as it is before the change, and the first of them. Raises as drafting does."""
+    from kernel_lineage.workloads.completing import InTurn  # heavy: what drafts workloads
+    from kernel_lineage.workloads.state import State
+
+    root = changed.before.tree.root
+    turn = InTurn(target, root / (changed.hosts[0] or changed.before.path), State(root))
+    with ends_within(_SECONDS, of_work=True):
+        return turn, turn.first()
+
+
 def functions_with_scratch(changed: ChangedKernel) -> list[ChangedKernel]:
     """A change as one of each host function that launched its kernel, where these leave nothing behind but what is
     compared, and nothing else launches it; else none.
     """
     from kernel_lineage.workloads.state import State  # heavy: what reads a repository
 
-    kernel, files = changed.before.kernel, set[Path]()
-    launchers = {launch.launcher or "" for launch in kernel.launches}
+    launchers, files = launchers_of(changed), set[Path]()
     sources = [one.kernel.source for one in (changed.before, changed.after)]
     if not all(s is not None and all(leaves_nothing_behind(f, s) for f in launchers) for s in sources):
         return []

@@ -31,6 +31,7 @@ from kernel_lineage.learning.changed_kernels import (
 from kernel_lineage.learning.changed_programs import (
     functions_of,
     functions_with_scratch,
+    launchers_of,
     programs_of,
     target_before,
 )
@@ -155,14 +156,14 @@ def gate_pairs(
         key = (pair.before.path, pair.after.path, pair.function) if pair.function else (str(at),)
         units.setdefault(key, []).append(pair)
 
-    launched = Counter((one.before.path, name) for one in pairs for name in _launchers(one))
+    launched = Counter((one.before.path, name) for one in pairs for name in launchers_of(one))
 
     def judged(unit: Sequence[ChangedKernel]) -> NamedVerdict:
         started, changed = time.monotonic(), unit[0]
         verdict, spot = _with_its_function(
             lambda one: _verdict(judge, one, workload_of, device, options, top, record),
             changed,
-            changes_with_others=any(launched[changed.before.path, n] > 1 for n in _launchers(changed)),
+            changes_with_others=any(launched[changed.before.path, n] > 1 for n in launchers_of(changed)),
         )
         for one in unit:
             keep(one, verdict, spot.workload if spot is not None else None)
@@ -199,7 +200,7 @@ def _with_its_function(
         wholes = [verdict_on(one) for one in functions_with_scratch(changed)]
         if wholes and all(whole.standing.is_right for whole, _ in wholes):
             whole, basis = wholes[0]
-            why = f"with all of {' and '.join(sorted(_launchers(changed)))}: {whole.reason}"
+            why = f"with all of {' and '.join(sorted(launchers_of(changed)))}: {whole.reason}"
             return whole.model_copy(update={"reason": why}), basis
     if changed.function or verdict.code not in _OF_HOST_CODE:
         return verdict, spot
@@ -210,10 +211,6 @@ def _with_its_function(
         if changed.by_another_module:
             verdict = verdict.model_copy(update={"reason": f"{verdict.reason}; {whole.reason}"})
     return verdict, spot
-
-
-def _launchers(changed: ChangedKernel) -> set[str]:
-    return {launch.launcher or "" for launch in changed.before.kernel.launches}
 
 
 def _line_of(changed: ChangedKernel) -> int:

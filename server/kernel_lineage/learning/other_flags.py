@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernel_gate.conclusion import not_judged
-from kernel_gate.deadline import ends_within
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.learning.changed_kernels import ChangedKernel
-from kernel_lineage.learning.changed_programs import programs_of, target_before
+from kernel_lineage.learning.changed_programs import drafted_first, programs_of, target_before
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.flags import numbers_told_apart
 from kernel_lineage.workloads.following.unit import Unit, unit_of
@@ -25,8 +24,6 @@ from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.triton.flags import flags_of, other_values
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
 
-_SECONDS = 20.0
-"""What the draft of a host function may take here."""
 _MOST = 4
 """Other values that are asked: each is a check of its own."""
 _Answer = tuple[str, Verdict | str]
@@ -126,12 +123,7 @@ def _answers(
 
 def _drafted(changed: ChangedKernel, target: Launcher) -> Workload:
     """The workload of a host function as it is before the change. Raises as drafting does."""
-    from kernel_lineage.workloads.completing import InTurn  # heavy: what drafts workloads
-    from kernel_lineage.workloads.state import State
-
-    root = changed.before.tree.root
-    with ends_within(_SECONDS, of_work=True):
-        draft = InTurn(target, root / (changed.hosts[0] or changed.before.path), State(root)).first()
+    _, draft = drafted_first(changed, target)
     if draft.missing:
         raise WorkloadError("; ".join(draft.missing))
     return draft.workload()
