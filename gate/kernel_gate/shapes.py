@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.workload import Workload
@@ -95,6 +95,22 @@ def nearest(
         if is_valid(workload, dims):
             return [dims]
     return []
+
+
+def first_extent(holds: Callable[[int], bool], low: int, most: int) -> int | None:
+    """The first extent from which something holds that does not hold at `low`, by halves; None: not up to about `most`.
+
+    What holds is taken to hold for all larger ones.
+    """
+    high = low
+    while not holds(high):
+        if high > most:
+            return None
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def named_shapes(workload: Workload) -> list[dict[str, int]]:

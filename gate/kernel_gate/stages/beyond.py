@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 from kernel_gate.cases import Case
 from kernel_gate.launching import LaunchError
-from kernel_gate.shapes import is_valid, named_shapes, typical_shape
+from kernel_gate.shapes import first_extent, is_valid, named_shapes, typical_shape
 from kernel_gate.stages.callers import Reached, check_blocks
 from kernel_gate.stages.check_state import CheckState, Stop
 
@@ -98,14 +98,7 @@ def _extent_of(run: CheckState, usual: Mapping[str, int], name: str, blocks: int
             return False
         return any(n > blocks for launch in bound.launches for n in launch.grid)
 
-    low, high = usual[name], usual[name]
-    if brings_more(low):
+    if brings_more(usual[name]):
         return None
-    while not brings_more(high):
-        if high > _LARGEST:
-            return None
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if brings_more(middle) else (middle, high)
-    return low
+    first = first_extent(brings_more, usual[name], _LARGEST)
+    return first - 1 if first is not None else None

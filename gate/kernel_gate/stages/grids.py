@@ -10,7 +10,7 @@ from kernel_gate.built import Built
 from kernel_gate.emulated.guards import Sides
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import LaunchStep
-from kernel_gate.shapes import elements, named_shapes, nearest, typical_shape
+from kernel_gate.shapes import elements, first_extent, named_shapes, nearest, typical_shape
 from kernel_gate.stages.scalar_sides import Side
 from kernel_gate.workload import Workload
 
@@ -105,15 +105,7 @@ class Grids:
             return axes[at] if at < len(axes) else 0
 
         few = blocks(least)
-        low, high = least, 2 * least
-        while blocks(high) <= few:
-            if high > _LONGEST:
-                return None
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if blocks(middle) > few else (middle, high)
-        return high
+        return first_extent(lambda extent: blocks(extent) > few, least, _LONGEST)
 
     def _axes(self, dims: Dims) -> list[int]:
         """Blocks along every axis of every launch; none where the launch cannot be computed."""
